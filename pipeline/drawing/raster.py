@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import cycle, product
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,7 @@ MARK: Final = "drawn from the log, not filmed"
 INK: Final[dict[str, tuple[int, int, int]]] = {k: tuple(rgb) for k, rgb in load_table("drawings/style")["film"].items()}
 _TEXT: Final = 12  # pixels of a letter's height
 _MARK: Final = 13
+_PAD: Final = 4  # pixels around the mask of a text, for what letters reach beyond it
 _AWAY: Final = 7.0  # pixels between a point and its label
 
 Colour = tuple[int, int, int]
@@ -57,12 +59,14 @@ class Raster:
     def grid(self, middle: FloatArray, reach: float, step: float, place: Callable[[FloatArray], FloatArray]) -> None:
         """Lines on the ground at multiples of a step, as far as a reach about a point; ``place`` gives their pixels."""
         first = np.floor((middle - reach) / step) * step
-        for along in np.arange(0, 2 * reach + 2 * step, step).tolist():
-            for axis in (0, 1):
-                ends = np.tile(first, (2, 1))
-                ends[:, axis] += along
-                ends[1, 1 - axis] += 2 * reach + 2 * step
-                self.line(place(ends), INK["grid"])
+        along = np.arange(0, 2 * reach + 2 * step, step)
+        ends = np.tile(first, (len(along), 2, 2, 1))  # of each line, the one across and the one up
+        for axis in (0, 1):
+            ends[:, axis, :, axis] += along[:, None]
+            ends[:, axis, 1, 1 - axis] += 2 * reach + 2 * step
+        pixels = _pixels(place(ends.reshape(-1, 2)))
+        for begin, end in zip(pixels[::2], pixels[1::2], strict=True):
+            self._draw.line((begin, end), fill=INK["grid"])
 
     def dot(self, at: npt.ArrayLike, radius: float, fill: Colour, edge: Colour | None = None) -> None:
         """A disc."""
@@ -71,12 +75,13 @@ class Raster:
 
     def text(self, at: tuple[float, float], words: str, colour: Colour = INK["text"], size: int = _TEXT) -> None:
         """A line of text whose upper left corner is at a point."""
-        self._draw.text(at, words, fill=colour, font=_font(size))
+        (right, x), (down, y) = math.modf(at[0]), math.modf(at[1])
+        self._draw.bitmap((int(x) - _PAD, int(y) - _PAD), _written(words, size, right, down), fill=colour)
 
     def label(self, at: npt.ArrayLike, words: str, within: tuple[float, float, float, float]) -> bool:
         """A text beside a point, where it covers no other and lies within a rectangle; False where it finds no room."""
         ((x, y),) = _pixels(np.asarray(at, dtype=np.float64)[None])
-        width, height = self._draw.textlength(words, font=_font(_TEXT)), _TEXT + 2
+        width, height = _length(words, _TEXT), _TEXT + 2
         near = (y - height / 2, y + _AWAY / 2, y - _AWAY / 2 - height)
         for tops in (near, (near[1] + height, near[2] - height)):  # farther off only where there is no room beside it
             for left, top in product((x + _AWAY, x - _AWAY - width), tops):
@@ -97,7 +102,7 @@ class Raster:
 
     def mark(self, from_x: float = 6) -> None:
         """Says on the picture that no camera took it."""
-        width = self._draw.textlength(MARK, font=_font(_MARK))
+        width = _length(MARK, _MARK)
         self.box(from_x - 3, SIZE[1] - 22, from_x + width + 3, SIZE[1] - 3, INK["paper"])
         self.text((from_x, SIZE[1] - 20), MARK, INK["red"], _MARK)
 
@@ -141,6 +146,23 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
     from pipeline.drawing.fonts import font  # with Pillow, which readers of films do without
 
     return font(size)
+
+
+@lru_cache(maxsize=256)
+def _length(words: str, size: int) -> float:
+    """Pixels of a line of text."""
+    return float(_font(size).getlength(words, mode="1"))
+
+
+@lru_cache(maxsize=256)
+def _written(words: str, size: int, right: float, down: float) -> Image.Image:
+    """A line of text as a mask, shifted by parts of a pixel, with a rim: most stand in every picture of a film."""
+    from PIL import Image, ImageDraw
+
+    _, _, width, height = _font(size).getbbox(words, mode="1")
+    mask = Image.new("1", (math.ceil(width) + 2 * _PAD, math.ceil(height) + 2 * _PAD))
+    ImageDraw.Draw(mask).text((_PAD + right, _PAD + down), words, fill=1, font=_font(size))
+    return mask
 
 
 def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from pipeline.drawing.raster import INK, SIZE, Raster
 from pipeline.reading.footage import Footage, log_footage
 from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Landmark
 from pipeline.worlds.flight.view import GAUGE_PX, gauge_span_m
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 FPS: Final = 10
 WIDE: Final = 480  # pixels of the map; heights are beside it
@@ -56,6 +59,19 @@ class _FlightVideo:
         self.per_m = GAUGE_PX / gauge_span_m(top)
         self.base = Raster()
         self.base.box(0, 0, WIDE, SIZE[1], INK["ground"])
+        self.panel = self._panel()
+
+    @staticmethod
+    def _panel() -> Image.Image:
+        """What stands beside the map at all times: the gauge with its strokes, the scale, where north is."""
+        raster = Raster()
+        raster.text((GAUGE_X, 2), "height above take-off")
+        raster.line(np.array([[GAUGE_X, FOOT], [GAUGE_X, FOOT - GAUGE_PX]]), INK["text"])
+        for stroke in np.linspace(0, GAUGE_PX, 16).tolist():
+            raster.line(np.array([[GAUGE_X, FOOT - stroke], [GAUGE_X + 6, FOOT - stroke]]), INK["text"])
+        raster.scale_bar(WIDE + 20, 309, SCALE_M * PX_PER_M, f"{SCALE_M:g} m")
+        raster.text((WIDE + 20, 322), "north up")
+        return raster.image.crop((WIDE, 0, *SIZE))
 
     def at(self, index: int, tick_s: float) -> npt.NDArray[np.uint8]:
         """The picture of one time."""
@@ -64,10 +80,8 @@ class _FlightVideo:
             raster.text((WIDE / 2 - 70, SIZE[1] / 2), "where it is is not known")
         else:
             self._map(raster, index)
-        raster.box(WIDE, 0, *SIZE, INK["paper"])
-        self._gauge(raster, index)
-        raster.scale_bar(WIDE + 20, 309, SCALE_M * PX_PER_M, f"{SCALE_M:g} m")
-        raster.text((WIDE + 20, 322), "north up")
+        raster.image.paste(self.panel, (WIDE, 0))
+        self._height(raster, index)
         raster.mark()
         return raster.pixels()
 
@@ -102,12 +116,8 @@ class _FlightVideo:
         else:
             raster.dot(outline[0], 4, INK["thing"], INK["text"])
 
-    def _gauge(self, raster: Raster, index: int) -> None:
-        """Height above the take-off, a stroke each 10 m (or a 15th of the gauge)."""
-        raster.text((GAUGE_X, 2), "height above take-off")
-        raster.line(np.array([[GAUGE_X, FOOT], [GAUGE_X, FOOT - GAUGE_PX]]), INK["text"])
-        for stroke in np.linspace(0, GAUGE_PX, 16).tolist():
-            raster.line(np.array([[GAUGE_X, FOOT - stroke], [GAUGE_X + 6, FOOT - stroke]]), INK["text"])
+    def _height(self, raster: Raster, index: int) -> None:
+        """Height above the take-off on the gauge, which has a stroke each 10 m (or each 15th of it)."""
         height = self.height_m[index] if index >= 0 else np.nan
         if np.isfinite(height):
             y = FOOT - height * self.per_m
