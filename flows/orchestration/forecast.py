@@ -349,9 +349,9 @@ def rates(benchmark: str, readers: Mapping[str, Collection[str]], folder: Path) 
 
 
 def seconds_for(reader: str, stages: Sequence[str]) -> float:
-    """The seconds of stages for a scene of a reader, from the table."""
-    known = _table()["scenes"][reader]
-    return float(sum(known[stage][0] for stage in stages))
+    """The seconds of stages for a scene of a reader, from the table; a second each for one that is not in it."""
+    known = _table()["scenes"].get(reader, {})
+    return float(sum(known[stage][0] if known else 1 for stage in stages))
 
 
 def _measure(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 
 import yaml
@@ -58,9 +59,9 @@ class SavedBuild:
         return [f"{key}={value}" for key, value in settings.items()]
 
     def unsaid(self, roots: Sequence[str] = (), settings: Sequence[str] = ()) -> str:
-        """The saved arguments that still apply beside those given now, as written on the command line."""
-        kept = [] if roots else [f"--root {name}={folder}" for name, folder in self.roots.items()]
-        kept += [f"--set {setting}" for setting in self.with_settings(settings) if setting not in settings]
+        """The saved arguments that still apply beside those given now, to be written on the command line again."""
+        kept = [] if roots else [f"--root {quote(f'{name}={folder}')}" for name, folder in self.roots.items()]
+        kept += [f"--set {quote(setting)}" for setting in self.with_settings(settings) if setting not in settings]
         return " ".join(kept)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import Benchmark
-from pipeline.core.errors import RawDataError
+from pipeline.core.errors import unexpected
 from pipeline.core.schema import AnyScene, Video
 from pipeline.questions.selection import caps_of, ends_at, times_held
 from pipeline.reading.doctor import has_part
@@ -100,10 +100,11 @@ def prospects(
     for ref in refs:
         try:
             scene = _observed(reader, root, ref, terms, said)
-        except RawDataError as error:
-            left_out.setdefault(error.finding, []).append(ref.id)
+            count = _count(benchmark, scene, terms)
+        except Exception as error:
+            finding = unexpected(error, folder_of(root) / ref.files[0], ref.id).finding
+            left_out.setdefault(finding, []).append(ref.id)
             continue
-        count = _count(benchmark, scene, terms)
         total.update(count.by_task)
         if scene.video is None and MISSING_VIDEO in count.closed.values():
             filmed = _count(benchmark, scene.model_copy(update={"video": _STAND_IN}), terms)

@@ -111,10 +111,11 @@ def unexpected(error: BaseException, path: Path, scene: str | None = None) -> Ra
         return limit_error(MEMORY_LIMIT, "memory_gib", path, scene)
     if isinstance(error, OSError) and error.errno == errno.EMFILE:
         return limit_error(OPEN_FILES_LIMIT, "open_files", path, scene)
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""  # of another process: none
+    frames = traceback.extract_tb(error.__traceback__)  # none of another process
+    own = [frame for frame in frames if Path(frame.filename).is_file() and "site-packages" not in frame.filename]
+    where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
     message = f"{type(error).__name__}: {error}{where}"
-    remedy = "this is a fault of scan2qa: report it with the file"
+    remedy = "this is a fault in the code, at that line: report it with the file"
     return RawDataError(path, "unexpected_error", message, remedy, scene)
 
 

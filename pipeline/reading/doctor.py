@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.budget import WorkerLimits
-from pipeline.core.errors import RawDataError
+from pipeline.core.errors import RawDataError, unexpected
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.listing import list_within
@@ -61,8 +61,8 @@ def read_scenes(reader: Reader, root: Path, refs: Sequence[SceneRef], examined: 
     for ref in refs:
         try:
             scene = examined(reader.read(SceneFiles(folder_of(root), ref)))
-        except RawDataError as error:
-            broken.append(error)
+        except Exception as error:
+            broken.append(unexpected(error, folder_of(root) / ref.files[0], ref.id))
         else:
             findings += [(ref.id, finding) for finding in scene.findings]
     return Read(len(refs), tuple(broken), tuple(findings))

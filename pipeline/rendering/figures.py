@@ -12,6 +12,7 @@ from pipeline.blind.rule import ANSWERED, BALANCE
 from pipeline.blind.totals import TextOnly
 from pipeline.core.groups import grouped
 from pipeline.core.schema import Quarantine
+from pipeline.questions.selection import THINNED
 from pipeline.release.comparison import CAPS
 from pipeline.release.released import Released
 
@@ -25,7 +26,7 @@ _ENDS: Final = (0.01, 0.99)  # what lies beyond goes into the first and the last
 TRIED: Final = "more_than_are_tried"  # of `questions.arrays`: the rest of more candidates than are formed
 BLIND: Final = frozenset({ANSWERED, BALANCE})
 CLEARER: Final = "asked_at_another_time"  # of `questions.cases`: the same words at a moment that is clearer
-CHOSEN: Final = CAPS | {TRIED, CLEARER}  # beside a benchmark's own (`Card.chosen`)
+CHOSEN: Final = CAPS | {THINNED, TRIED, CLEARER}  # beside a benchmark's own (`Card.chosen`)
 SPLITS: Final = ("asked", "released", "debiased")
 
 

@@ -481,7 +481,7 @@ def test_a_fault_of_the_program_costs_one_scene(
     assert (left_out.unit, left_out.stage, left_out.finding) == ("samples/office", stage, "unexpected_error")
     assert "ZeroDivisionError: nothing to" in left_out.message
     assert "(test_builder.py:" in left_out.message
-    assert left_out.remedy == "this is a fault of scan2qa: report it with the file"
+    assert left_out.remedy == "this is a fault in the code, at that line: report it with the file"
     if stage != "select":  # by then the balance has counted it
         assert release_of(out) == release_of(without_office)
     monkeypatch.undo()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flows.cli.output.forecast_tables import lasting
-from flows.orchestration.forecast import Rate, bounds_of, build_forecast, rates
+from flows.orchestration.forecast import Rate, bounds_of, build_forecast, rates, seconds_for
 from pipeline.benchmarks.prospects import Cost, Terms, prospects
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.core.errors import RawDataError
@@ -213,3 +213,26 @@ def test_doctor_fits_a_screen_and_verbose_lists_all(scan2qa: Cli, meta: Path) ->
     assert "questions lost: obj_appearance_order" in " ".join(short.out.split())
     assert "--verbose lists every part" in short.out
     assert "time and disk" in whole.out
+
+
+def test_a_reader_with_a_fault_costs_doctor_and_dry_run_one_scene(
+    scan2qa: Cli, meta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = type(READERS["vsi_meta"])
+    read, failed = reader.read, []
+
+    def faulty(self: Any, files: Any) -> Any:
+        failed[:] = failed or [files.ref.id]
+        return float("x") if files.ref.id == failed[0] else read(self, files)
+
+    monkeypatch.setattr(reader, "read", faulty)
+    run = scan2qa("doctor", "--root", f"vsi_meta={meta}")
+    told = " ".join(run.out.split())
+    assert (run.code, failed[0] in told, "unexpected_error" in told) == (3, True, True)
+    assert "could not convert string to float: 'x' (test_forecast.py:" in told
+    dry = scan2qa("build", "vsi", "--root", f"vsi_meta={meta}", "--out", tmp_path / "new", "--dry-run")
+    assert (dry.code, "left out: unexpected error (1)" in dry.out) == (0, True)
+
+
+def test_a_reader_without_rates_takes_a_second_for_each_stage() -> None:
+    assert seconds_for("of_a_package", ["unify", "fix"]) == 2

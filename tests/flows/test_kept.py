@@ -52,7 +52,7 @@ def test_a_build_needs_not_be_told_twice(scan2qa: Cli, root: str, out: Path) -> 
     scan2qa("build", "vsi", "--root", root, "--out", out, *COUNTING)
     again = scan2qa("build", "vsi", "--out", out)
     assert (again.code, again.err) == (0, "")
-    assert f"--root {root} --set generate.tasks=[object_counting]" in again.out
+    assert f"--root {root} --set 'generate.tasks=[object_counting]'" in again.out
     assert "Changed" not in again.out
     assert "new" not in again.out.split()
     assert tasks_of(out) == {"object_counting"}
