@@ -27,6 +27,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import _lru_cache_wrapper
 from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
@@ -232,6 +233,14 @@ def swap(before: str, after: str, path: Path) -> None:
             function.__code__ = replaced.get((code.co_qualname, code.co_firstlineno), code)
 
 
+def empty_caches() -> None:
+    """Makes our functions work out anew what they have cached: what another file's test entered they would not."""
+    gc.unfreeze()
+    for cached in gc.get_objects():
+        if type(cached) is _lru_cache_wrapper and str(cached.__module__).split(".")[0] in OURS:
+            cached.cache_clear()
+
+
 def failing(tests: Sequence[pytest.Item], cost_s: dict[str, float]) -> Iterator[pytest.Item]:
     """The tests that fail. One that takes much longer than usual ends the process."""
     for test, following in zip(tests, [*tests[1:], None], strict=True):
@@ -290,7 +299,9 @@ class Tracer:
     def baseline(self, tests: Sequence[Any]) -> Baseline:
         """What the tests enter and take, in processor seconds: what their fixtures do is theirs, whoever came first."""
         failed = []
-        for test in tests:
+        for test, before in zip(tests, [None, *tests], strict=False):
+            if before is None or test.path != before.path:
+                empty_caches()
             with self.noting(test.nodeid):
                 failed += [found.nodeid for found in failing([test], {})]
         parts = {

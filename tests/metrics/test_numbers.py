@@ -113,6 +113,7 @@ def test_a_number_beyond_doubles_is_not_finite() -> None:
     [
         ("What is the distance between the sofa and the table (in meters)?", "150 cm", "1.5"),
         ("What is the distance between the sofa and the table (in meters)?", "5 feet 6 inches", "1.6764"),
+        ("What is the distance between the sofa and the table (in meters)?", "5 feet and 6", "1.524"),
         ("What is the length of the chair, measured in centimeters?", "1.2 m", "120"),
         ("What is the size of this room (in square meters)?", "215.28 sq ft", "20.0001664512"),
         ("What is the size of this room (in square meters)?", "20 m²", "20"),

@@ -557,10 +557,20 @@ def test_a_dataset_of_version_2_tells_the_same_episodes(sample_episodes: Path, c
         assert getattr(ours, field) == getattr(theirs, field)
 
 
+def test_a_thousand_episodes_of_version_2_lie_in_a_folder(copy: Path) -> None:
+    """Where the files of some are missing, they are looked for where LeRobot would have written them."""
+    as_version_2(copy / "table")
+    line = json.loads((copy / "table" / LINES).read_text().splitlines()[0])
+    more = "\n".join(json.dumps(line | {"episode_index": index}) for index in (999, 1000))
+    (copy / "table" / LINES).write_text(more)
+    files = [ref.files[1] for ref in LeRobot().scenes(copy).scenes]
+    assert files == ["table/data/chunk-000/episode_000999.parquet", "table/data/chunk-001/episode_001000.parquet"]
+
+
 @pytest.mark.parametrize(
     ("change", "finding"),
     [
-        (lambda text: text.replace('"length"', '"length'), "bad_json"),
+        (lambda text: text.replace('"length"', '"length'), "bad_json.*line 2: "),
         (lambda text: text + text, "duplicate_episode"),
     ],
 )
