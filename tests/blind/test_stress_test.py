@@ -137,6 +137,8 @@ def test_standard_error_of_clusters() -> None:
     scores = np.array([0, 0, 0, 0, 1, 1, 1, 1], dtype=float)
     assert standard_error(scores, list("aabbccdd")) == pytest.approx(np.std([0, 0, 1, 1], ddof=1) / 2)
     assert standard_error(scores, ["a"] * 8) is None
+    assert standard_error(np.array([1.0, 1, 0, 0]), ["a", "a", "b", "b"]) == pytest.approx(0.5), "of two: √(2 · 2) / 4"
+    assert standard_error(np.array([1.0, 0.0]), ["a", "a"]) is None
 
 
 def test_table_is_sorted_by_id_and_null_where_a_question_stays() -> None:

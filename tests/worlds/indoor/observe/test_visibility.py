@@ -23,6 +23,7 @@ from pipeline.worlds.indoor.observe.rays import (
     Plan,
     Sides,
     _cells_met,
+    _likeness,
     _sample,
     camera_rays,
     count_pixels,
@@ -34,6 +35,7 @@ from pipeline.worlds.indoor.observe.visibility import (
     ObserveConfig,
     _corners_inside,
     _plan,
+    _share,
     best_frames,
     cameras_at,
     delivered_numbers,
@@ -669,3 +671,18 @@ def test_an_area_is_in_doubt_where_the_video_shows_little_of_the_walls(yaws: lis
         doubt = found["outline_not_filmed"]
         assert (doubt.subject, doubt.severity, doubt.limit) == ("room", "doubt", 0.5)
         assert 0.25 < (doubt.measured or 0) < 0.31
+
+
+@pytest.mark.parametrize(("known", "like"), [(2, 1.0), (1, -1.0), (0, -1.0)])
+def test_pictures_are_compared_where_a_tenth_of_both_is_known(known: int, like: float) -> None:
+    view = np.full(20, np.nan)
+    view[:known] = np.arange(known)
+    assert _likeness(view, 3.0 * np.arange(20)) == pytest.approx(like)
+    assert _likeness(np.arange(20.0), np.zeros(20)) == 0, "nothing to be compared"
+    assert _likeness(np.arange(20.0), -np.arange(20.0)) == pytest.approx(-1)
+
+
+def test_shares_of_a_plan_have_four_digits() -> None:
+    examined = np.array([[True, True, False, False], [False, True, True, False]])
+    assert _share(examined[:1, :2], examined) == 0.6667
+    assert _share(examined[:0], np.zeros((2, 4), dtype=bool)) is None
