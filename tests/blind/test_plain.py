@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from pipeline.blind import priors
+from pipeline.blind.forest import GUESSES, guesses_of
 from pipeline.blind.items import BlindItem, make_item
 from pipeline.blind.shortcut_attackers import (
     SHORTCUT_ATTACKERS,
@@ -323,6 +324,13 @@ def test_a_time_is_a_share_of_the_latest_of_its_scene(attacker: str) -> None:
     assert found is not None
     if "interpolated" in attacker:
         assert found.tolist() == [1.0] * 48
+        lost = [replace(items[0], text="What now?"), replace(items[1], text=items[1].text[:-9], seconds=None)]
+        assert SHORTCUT_ATTACKERS[attacker]([*lost, *items[2:]], FOLDS)[:2].tolist() == pytest.approx([1 / 3] * 2)
     else:
         assert fmean(found.tolist()) > 0.9
     assert SHORTCUT_ATTACKERS[attacker]([replace(i, text="What?", seconds=None) for i in items], FOLDS) is None
+
+
+def test_as_many_numbers_are_tried_as_ranks_between_the_first_and_the_last() -> None:
+    assert guesses_of(np.arange(GUESSES + 2.0)).tolist() == list(range(1, GUESSES + 1))
+    assert guesses_of(np.array([3.0, 3, 3])).tolist() == [3]
