@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pydantic import ValidationError
 
 from pipeline.blind.ask import REPLIES, ask
-from pipeline.blind.config import AskConfig
+from pipeline.blind.config import AskConfig, PruneConfig, RuleConfig
 from pipeline.blind.forecast import forecasts, mean_forecast
 from pipeline.blind.totals import totals_of, unanswered
 from pipeline.llm.base import Price, Usage
@@ -88,8 +89,17 @@ def test_totals_count_rows_by_hand_and_equal_requests_once() -> None:
         row("", None, failure="no_options"),
         row("e", 40, model="another"),
     ]
-    (found,) = totals_of([spec("one")], pa.Table.from_pylist(rows, schema=REPLIES), Money(PRICES))
+    found, silent = totals_of([spec("one"), spec("two")], pa.Table.from_pylist(rows, schema=REPLIES), Money(PRICES))
+    assert (silent.questions, silent.right, silent.requests, silent.usage) == (0, 0, 0, Usage())
     assert (found.questions, found.right, found.unread) == (6, 2, {"no_letter": 1})
     assert (found.failed, found.lost) == ({"no_options": 1, "timeout": 1}, 1)
     assert (found.requests, found.unreported_usage) == (3, 1)
     assert (found.input_tokens, found.output_tokens) == (30, 6)
+
+
+def test_settings_of_a_panel_stay_as_they_are() -> None:
+    """A result is kept under their digest."""
+    for config in (AskConfig(), RuleConfig(), PruneConfig()):
+        name = next(iter(type(config).model_fields))
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(config, name, None)
