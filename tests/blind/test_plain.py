@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.blind import priors
+from pipeline.blind import attack, config, features, filtering, forecast, forest, items, priors, prune, rule
 from pipeline.blind.forest import GUESSES, guesses_of
 from pipeline.blind.items import BlindItem, make_item
 from pipeline.blind.shortcut_attackers import (
@@ -334,3 +334,19 @@ def test_a_time_is_a_share_of_the_latest_of_its_scene(attacker: str) -> None:
 def test_as_many_numbers_are_tried_as_ranks_between_the_first_and_the_last() -> None:
     assert guesses_of(np.arange(GUESSES + 2.0)).tolist() == list(range(1, GUESSES + 1))
     assert guesses_of(np.array([3.0, 3, 3])).tolist() == [3]
+
+
+def test_figures_of_one_release_compare_with_those_of_the_next_while_these_stay() -> None:
+    """Whoever changes one measures anew what docs and earlier releases tell, and says so in the log of changes."""
+    assert (items.FOLDS, items.UNSEEN, items.SHARD, items.MAX_NAME_WORDS) == (
+        5, ("unseen 1", "unseen 2", "unseen 3"), 50_000, 6,
+    )  # fmt: skip
+    assert (forest.TREES, forest.MIN_LEAF, forest.MOST_ROWS, forest.GUESSES) == (50, 5, 8_000, 32)
+    assert (features.SMOOTHING, features.SCALE, attack.FEW) == (2, 50, 5_000)
+    assert (prune.FLOOR, prune.FEWEST_NUMBERS, prune.LIMIT, prune.CLEAR) == (10, 5, 1, 2.5)
+    assert (prune.DRAWS, prune.STEP, prune.SHARE) == (5, 0.5, 10)
+    assert (filtering.MAX_MORE, filtering.ERRORS, filtering.FLOOR) == (0.01, 2, 10)
+    assert (rule.MIN_VOTERS, rule.MOST_DROPPED, rule.DRAWS, rule.SIGNIFICANCE) == (2, 0.5, 1_000, 0.01)
+    assert (rule.CLOSED, rule.CONSTANT) == (10, 0.95)
+    assert (config.NUMBER_THRESHOLD, config.MAX_FAILED, config.SAMPLE, config.BATCH) == (0.5, 0.05, 48, 50)
+    assert (forecast.PROMPT_TOKENS, forecast.ORDERS) == (160, 5), "of a plan before there are questions"

@@ -132,7 +132,7 @@ def test_a_way_off_the_floor_is_refused() -> None:
         ("c", (-3, -3, 0.5), (0.4, 0.4, 1), 0),
     ]
     _, verdict = asked(on_floor(make_scene(objects, area=28), ell), "a", "c", "b")
-    assert verdict["reason"] == "leaves_the_floor"
+    assert (verdict["reason"], verdict["limit"]) == ("leaves_the_floor", 0)
     assert verdict["measured"] > 1
     assert asked(on_floor(make_scene(objects, area=28), ell), "a", "c", "c", "b")[1]["failed"] == -1
 
