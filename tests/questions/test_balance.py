@@ -34,7 +34,10 @@ def both(task: str, *tallies: ClassTally) -> Balance:
 
 
 def test_answers_that_hardly_repeat_have_no_limits() -> None:
-    assert both("task", ClassTally("a", {f"name {n}": 9 for n in range(17)} | {"often": 90})) == Balance()
+    assert both("task", ClassTally("a", {f"name {n}": 9 for n in range(16)} | {"often": 90})) == Balance()
+    assert both("task", ClassTally("a", {f"name {n}": 9 for n in range(15)} | {"often": 90})).limits["task"].keys() == {
+        "often"
+    }
     assert both("task", ClassTally("a", {"only": 90})) == Balance()
 
 

@@ -423,6 +423,8 @@ def test_wrong_options_differ_from_each_other_and_from_what_is_right(
     [
         ("Is it a road that one sees?", "wet road", (), 0),  # half of the wrong ones are roads, too
         ("Is it wet there?", "wet road", (), 1),
+        ("Is it medical there?", "medicine", (), 1),  # five letters in common
+        ("Is it media there?", "medicine", (), 0),
         ("Is it wet there?", "damp road", ("wet",), 1),
         ("Is it wet there?", "damp road", ("wet lane",), 0),
     ],
