@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from flows.cli.output.console import console, count_of, print_json
 from flows.cli.output.tables import FORMS, print_listing, table_writer
-from flows.cli.score import scorable
+from flows.cli.score import scorable, show_unusual
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -92,6 +92,9 @@ def show_leaderboard(
     for table in tables:
         cells = [row.cells for row in table.rows]
         print_listing(ReleaseListing(table.title, table.heads, cells, note=table.note))
+    for model, own in models.items():
+        if own.left_out:
+            show_unusual(own, score, f" in the replies of {model}")
     title = f"{name} {source.name}"
     for path in out:
         write_atomically(path, _WRITE[path.suffix](board, tables, title, release))

@@ -8,7 +8,7 @@ import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +21,7 @@ from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_listing
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
-from pipeline.core.files import sha256_of_file, write_atomically
+from pipeline.core.files import TEMPORARY, sha256_of_file, write_atomically
 from pipeline.core.parquet import files_of, read_files, released_files
 from pipeline.core.tables import CHECKSUMS, ReleaseListing
 from pipeline.core.templates import load_table
@@ -78,7 +78,7 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
     unknown = sorted(set(what.forms) - {*FORMS, WEBDATASET})
     if unknown:
         raise ConfigError(f"unknown format {unknown[0]!r}; there are {', '.join([*FORMS, WEBDATASET])}")
-    if to.exists() and any(to.iterdir()):
+    if to.exists() and any(not path.name.startswith(TEMPORARY) for path in to.iterdir()):
         raise ConfigError(f"{to}: holds files already; give a new folder with --to")
     source = split_of(what.release, what.split)
     own = scenes_of(what.release)
@@ -98,8 +98,8 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
         raise ConfigError(f"{what.release}: no question is left to train on ({counts}){first}; build from other scenes")
     # Tells this export in whatever was trained on it; another release has another one.
     canary = load_table("train/words")["canary"].format(guid=uuid.UUID(sha256_of_file(what.release / CHECKSUMS)[:32]))
-    folder = what.videos or videos_beside(what.release)
-    media = _Media(what.release, folder, to, is_linked=what.has_media)
+    folder, made = what.videos or videos_beside(what.release), to / f"{TEMPORARY}train"
+    media = _Media(what.release, folder, made, is_linked=what.has_media)
     of = AskedOf(source.name, False, "", what.release, lambda question, make: None)
     asking = benchmark.asking
     told: Counter[str] = Counter()
@@ -114,11 +114,11 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
             told.update(["examples", f"rationale {one.told['rationale']}"])
             yield one
 
-    to.mkdir(parents=True, exist_ok=True)
-    files = _write(to, what, examples(), len(kept), _Terms(what, media))
-    if not told["examples"]:
-        raise ConfigError(f"{what.release}: no question shows a video or picture; agents answer them by acting")
-    shutil.copyfile(what.release / TERMS_FILE, to / TERMS_FILE)
+    with _moved_up(made):
+        files = _write(made, what, examples(), len(kept), _Terms(what, media))
+        if not told["examples"]:
+            raise ConfigError(f"{what.release}: no question shows a video or picture; agents answer them by acting")
+        shutil.copyfile(what.release / TERMS_FILE, made / TERMS_FILE)
     summary = {
         "benchmark": name,
         "split": source.name,
@@ -133,6 +133,19 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
     }
     write_atomically(to / SUMMARY, (json.dumps(summary, indent=1, ensure_ascii=False) + "\n").encode())
     _show(summary, shared, to)
+
+
+@contextmanager
+def _moved_up(made: Path) -> Iterator[None]:
+    """Makes a folder, and moves what is written to it into the one above; removes it, all the more if that fails."""
+    shutil.rmtree(made, ignore_errors=True)  # of an export that was killed
+    made.mkdir(parents=True)
+    try:
+        yield
+        for path in sorted(made.iterdir()):
+            path.rename(made.parent / path.name)
+    finally:
+        shutil.rmtree(made)
 
 
 class _Media:

@@ -381,3 +381,4 @@ def test_what_cannot_be_exported_is_refused(further: tuple[str, str], told: str,
     run = scan2qa("train", "vsi", own, "--against", benchmark, "--to", tmp_path / "to", *more)
     assert run.code == 2
     assert told in run.err
+    assert not any(tmp_path.glob("to/*"))  # so that a mended call finds the folder empty
