@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.core.files import TEMPORARY, sha256_of_file, translate_os_errors, write_atomically
+from pipeline.core.files import TEMPORARY, sha256_of_file, sync_files, translate_os_errors, write_atomically
 from pipeline.core.identity import shards_for
 from pipeline.core.parquet import TableFile, read_table, shard_name, table_bytes
 from pipeline.core.tables import (
@@ -216,7 +216,7 @@ def _answers_of(asked: pa.Table) -> dict[str, dict[str, int]]:
 def _write(folder: Path, sums: dict[str, str], name: str, raw: bytes) -> None:
     """Writes a file, unless it is there."""
     if sums.get(name) != (digest := _sha256(raw)):
-        write_atomically(folder / name, raw)
+        write_atomically(folder / name, raw, sync=False)  # see `_Release.finish`
         sums[name] = digest
 
 
@@ -363,6 +363,7 @@ class _Release:
         described = croissant(inputs.settings["export"], inputs.benchmark.card, parts, columns, self.sums)
         self._write(CROISSANT_FILE, described)
         self.sums |= {file: sha256 for one in images for file, sha256 in one.files.items()}
+        sync_files(folder / name for name in self.sums)
         write_atomically(folder / CHECKSUMS, checksums(self.sums))
         summary["files"] = dict(sorted(self.sums.items()))
         return json.dumps(summary, sort_keys=True, indent=1).encode(), self.sums

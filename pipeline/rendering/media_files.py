@@ -11,9 +11,9 @@ from typing import Any
 from pipeline.core.files import write_atomically
 
 
-def write_media(folder: Path, name: str, raw: bytes) -> dict[str, Any]:
-    """Writes a file below a folder; its size and digest, for a stage's result."""
-    write_atomically(folder / name, raw)
+def write_media(folder: Path, name: str, raw: bytes, *, sync: bool = True) -> dict[str, Any]:
+    """Writes a file below a folder (``sync`` as of `write_atomically`); its size and digest, for a stage's result."""
+    write_atomically(folder / name, raw, sync=sync)
     return {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.files import sync_files
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
 from pipeline.core.video_spec import VideoSpec
@@ -67,7 +68,8 @@ def run(context: StageContext) -> bytes:
                 if sheet.stills or context.settings["png"] == "all":  # takes ten times as long as the drawing
                     files["png"] = _write(context.folder, f"{name}.png", png_of(sheet))
                 made.append({"id": number, **files})
-    kept = (context.folder / file["file"] for one in made for file in _files(one))
+    kept = {context.folder / file["file"] for one in made for file in _files(one)}
+    sync_files(kept)
     drop_others(context.folder / FOLDER / context.unit, kept)
     return json.dumps({"pictures": made}).encode()
 
@@ -90,7 +92,7 @@ def _video_of(context: StageContext, form: VideoSpec) -> Iterator[_Video | None]
 
 
 def _write(folder: Path, name: str, raw: bytes) -> dict[str, Any]:
-    return {"file": name} | write_media(folder, name, raw)
+    return {"file": name} | write_media(folder, name, raw, sync=False)
 
 
 def _files(one: dict[str, Any]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.benchmarks.benchmark import modules_of
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.files import sync_files
 from pipeline.core.identity import digest
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
@@ -43,8 +44,12 @@ def run(context: StageContext) -> bytes:
     drawn = draw(context.source.files, scene, list(wanted.values())) if draw and wanted else ()
     for file, raw in zip(wanted, drawn, strict=True):
         name = f"{FOLDER}/{context.unit}/{digest(file).hex()[:_NAME_CHARS]}{Path(file).suffix}"
-        made.append({"file": file, "picture": name, "of": shown[file]} | write_media(context.folder, name, raw))
-    drop_others(context.folder / FOLDER / context.unit, (context.folder / one["picture"] for one in made))
+        made.append(
+            {"file": file, "picture": name, "of": shown[file]} | write_media(context.folder, name, raw, sync=False)
+        )
+    pictures = [context.folder / one["picture"] for one in made]
+    sync_files(pictures)
+    drop_others(context.folder / FOLDER / context.unit, pictures)
     return json.dumps({"pictures": made}).encode()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tracemalloc
 from collections.abc import Iterator
@@ -12,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from pipeline.core import files
-from pipeline.core.errors import StoreError
-from pipeline.core.files import read_file, write_atomically
+from pipeline.core.errors import NoSpaceError, StoreError
+from pipeline.core.files import read_file, sync_files, write_atomically
 from pipeline.core.parquet import TableFile
 
 
@@ -68,3 +69,26 @@ def test_a_folder_in_a_files_place_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="give a folder that can be written with --out"):
         write_atomically(tmp_path / "b" / "c", b"1")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_files_are_synced_together_each_of_them_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    paths = [tmp_path / f"{n}.txt" for n in range(1001)]
+    for path in paths:
+        write_atomically(path, b"x", sync=False)
+    assert synced == []
+    sync_files(iter(paths))
+    assert sorted(synced) == sorted(path.stat().st_ino for path in paths)
+
+
+def test_a_disk_that_is_full_when_files_are_synced_is_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    write_atomically(tmp_path / "a", b"x", sync=False)
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(NoSpaceError, match="free some space"):
+        sync_files([tmp_path / "a"])

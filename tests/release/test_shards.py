@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from functools import partial
 from pathlib import Path
@@ -83,6 +84,20 @@ def test_shards_hold_the_rows_counts_and_words_of_one_file(built: tuple[Path, Pa
             assert json.loads(raw) == json.loads(files[1][name]), name
         elif name.startswith("eval/") and name.endswith(".yaml"):
             assert sorted(raw.splitlines()) == sorted(files[1][name].splitlines()), name
+
+
+@pytest.mark.parametrize("most", [10_000, MOST])
+def test_every_file_of_a_release_is_synced_before_its_checksums_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    synced: set[int] = set()
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.add(os.fstat(descriptor).st_ino))
+    monkeypatch.setattr(writer, "write_release", partial(write_release, most=most))
+    (tmp_path / "meta").mkdir()
+    write_scenes(tmp_path / "meta" / "one.json", {plan.name: sample_scene(plan) for plan in PLANS})
+    Builder(config_of(tmp_path / "meta", **TASKS), tmp_path / "out").build()
+    files = [path for path in (tmp_path / "out" / "release").resolve().rglob("*") if path.is_file()]
+    assert [path.name for path in files if path.stat().st_ino not in synced] == []
 
 
 def test_the_number_of_shards_follows_from_rows_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
