@@ -75,9 +75,6 @@ class Episode:
     def arm_lm_moved(self, n: int) -> float:
         return 100 * max(math.dist(self.at(name, n), self.at(name, 0)) for name in self.items)
 
-    def arm_ct_colour(self, n: int, colour: str) -> float:
-        return sum(one.attributes["colour"] == colour for one in self.every)
-
     def before(self, n: int, seconds: str) -> int:
         return int(np.abs(self.t - self.t[n] + float(seconds)).argmin())
 
@@ -132,11 +129,13 @@ class Episode:
         over = {o: h for o, h in heights.items() if math.dist(self.at(o, n)[:2], (x, y)) < 0.15}
         return min(over, key=lambda other: abs(over[other] - top))
 
-    def arm_ct(self, n: int, kind: str, side: str) -> float:
+    def arm_ct(self, n: int, told: str, side: str) -> float:
         axis = 0 if "ahead" in side or "nearer" in side else 1
         sign = 1 if "ahead" in side or "left" in side else -1
-        there = [one.place_m.array[n] for one in self.every if one.category == kind]
+        there = [one.place_m.array[n] for one in self.every if told in (one.category, one.attributes["colour"])]
         return sum(sign * (place[axis] - self.grip[n][axis]) > 0 for place in there)
+
+    arm_ct_colour = arm_ct
 
     def arm_at(self, n: int, name: str) -> str:
         return str(next(one.attributes["colour"] for one in self.every if one.id == name))

@@ -142,7 +142,12 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
     "a ball beside the picture": (filmed(OUTSIDE, complete=True), "arm_dt", "ball", UNSEEN),
     "the colour of two balls": (filmed(thing("ball", 0.3, "green"), OUTSIDE, complete=True), "arm_at", "ball", DOUBLE),
     "balls counted, not shown": (filmed(*BALLS, complete=True), "arm_ct", "ball", UNSEEN),
-    "red things counted, none shown": (filmed(OUTSIDE, CUBE, complete=True), "arm_ct_colour", "red", UNSEEN),
+    "red things counted, none shown": (
+        filmed(OUTSIDE, thing("cube", 1.9, "red"), complete=True),
+        "arm_ct_colour",
+        "red",
+        UNSEEN,
+    ),
     "the nearest, beside the picture": (filmed(FLEES, CUBE, complete=True), "arm_cl", "", UNSEEN),
     "its colour": (filmed(FLEES, CUBE, complete=True), "arm_at_near", "", UNSEEN),
     "it was nearest before": (filmed(FLED, CUBE, complete=True), "arm_sm_nearest", "", UNSEEN),

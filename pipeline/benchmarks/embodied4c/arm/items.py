@@ -149,27 +149,26 @@ def lies_on(view: ArmExam) -> Iterator[ExamCase]:
 
 
 def count(view: ArmExam) -> Iterator[ExamCase]:
-    """CT: how many things of a kind are on a side of the gripper, or have a colour; only where the log has all.
+    """CT: how many things of a kind, or of a colour, are on a side of the gripper; only where the log has all.
 
-    How many of a kind there are, or in all, other questions tell, which name them.
+    How many there are in all, other questions tell, which name them.
     """
     if not view.facts.items_complete:
         return
     colours = np.array([item.attributes.get("colour", "") for item in view.facts.items], dtype=object)
-    for index in view.moments[-1:]:
-        for told in sorted(set(colours.tolist()) - {""}):
-            one = case(view, "arm_ct_colour", index, (told,), colour=told)
-            counted = colours == told
-            yield number(_counting(view, one, index, counted), float(counted.sum()), "")
-    several = sorted(kind for kind, n in Counter(view.categories.tolist()).items() if n > 1)
+    alike = [
+        (kind, {field: told}, own == told)
+        for kind, field, own in (("arm_ct", "thing", view.categories), ("arm_ct_colour", "colour", colours))
+        for told, n in sorted(Counter(own.tolist()).items())
+        if told and n > 1
+    ]
     for index in view.moments:
         flat = (view.item_m[:, index, :2] - view.gripper_m[index, :2]) * CM
-        for kind, (side, (axis, sign)) in product(several, SIDES.items()):
-            one = case(view, "arm_ct", index, (kind, side), thing=kind, side=side)
-            members = view.categories == kind
+        for (kind, told, members), (side, (axis, sign)) in product(alike, SIDES.items()):
+            one = case(view, kind, index, (*told.values(), side), **told, side=side)
             off = sign * flat[members, axis]
             one.require("near_side_border", float(np.abs(off).min()), ">=", GAP_MIN_CM, "cm")
-            one.traits = (kind, side)
+            one.traits = (*told.values(), side)
             yield number(_counting(view, one, index, members), float((off > 0).sum()), "", int(members.sum()))
 
 
