@@ -29,7 +29,7 @@ from pipeline.engine.store import Store
 from pipeline.reading.fix_files import SHIPPED, read_fixes
 from pipeline.reading.reader import folder_of
 from pipeline.release.comparison import reason_of
-from pipeline.rendering.glossary import glossary
+from pipeline.rendering.glossary import SHARED, glossary
 from pipeline.stages.author import AUTHOR
 from pipeline.stages.fix import FIX
 from pipeline.stages.generate import GENERATE
@@ -223,7 +223,7 @@ def trace(number: int, folder: Path) -> Trace:
     removed = row if row["reason"] is not None else None
     if removed is None and released is None:
         removed = _released(folder, "rejected", number)  # though it was selected
-    words = glossary(read_saved_build(folder).configured["benchmark"])
+    words = glossary(read_saved_build(folder).configured.get("benchmark", SHARED))  # its file may have been deleted
     return Trace(
         row=row,
         refused=None if removed is None else reason_of(removed),
