@@ -22,7 +22,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.ask import sample_of
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.files import write_atomically
-from pipeline.core.tables import ReleaseListing
+from pipeline.core.tables import ReleaseListing, file_below
 from pipeline.engine.config import settings_of
 from pipeline.llm.base import Image, Message, ModelSpec, Part, Request, Text, user
 from pipeline.llm.budget import Money
@@ -220,8 +220,8 @@ class _Put:
         if self._without_scene:
             return
         prompts = [self._asking.prompt(question, self._of) for question in questions]
-        files = {_below(self._videos, p.video) for p in prompts if p.video}
-        files |= {_below(self._of.release, image) for p in prompts for image in p.images}
+        files = {file_below(self._videos, p.video) for p in prompts if p.video}
+        files |= {file_below(self._of.release, image) for p in prompts for image in p.images}
         if files and not takes_visuals(self._spec.inputs):
             raise ConfigError(
                 f"model {self._spec.name} takes {', '.join(self._spec.inputs)} alone, and these questions are about "
@@ -294,22 +294,14 @@ class _Put:
 
     def _parts(self, prompt: QuestionPrompt) -> tuple[Part, ...]:
         with self._lock:
-            shown = self._shown(_below(self._videos, prompt.video)) if prompt.video else ()
+            shown = self._shown(file_below(self._videos, prompt.video)) if prompt.video else ()
         legend = prompt.legend and self._of.release / prompt.legend
-        files = [_below(self._of.release, image) for image in prompt.images]
+        files = [file_below(self._of.release, image) for image in prompt.images]
         return (*shown, *map(_image, [*files, *([legend] if legend and legend.is_file() else [])]))
 
     def _read(self, path: Path) -> tuple[Part, ...]:
         shown = visual_inputs(path, self._spec.inputs, self._spec.frames, self._spec.fps, last=self._asking.ends_asked)
         return shown.parts if shown is not None else ()
-
-
-def _below(folder: Path, file: str) -> Path:
-    """A file of a release, which names it. Raises ConfigError for one elsewhere: models are sent what is in it."""
-    path = folder / file
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise ConfigError(f"{file}: lies outside of {folder}; a release names files below it alone")
-    return path
 
 
 def _image(path: Path) -> Image:

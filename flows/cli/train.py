@@ -23,7 +23,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import TEMPORARY, sha256_of_file, write_atomically
 from pipeline.core.parquet import files_of, read_files, released_files
-from pipeline.core.tables import CHECKSUMS, ReleaseListing
+from pipeline.core.tables import CHECKSUMS, ReleaseListing, file_below
 from pipeline.core.templates import load_table
 from pipeline.questions.asking import AskedOf
 from pipeline.release.contamination import Shared, scenes_of, shared_scenes
@@ -167,19 +167,13 @@ class _Media:
     def _place(self, kind: str, path: str) -> str:
         target = f"{MEDIA}/{path}"
         if target not in self._placed:
-            root = self._roots[kind]
-            file = root / path
-            if not file.resolve().is_relative_to(root.resolve()):
-                raise ConfigError(f"{path}: lies outside of {root}; a release names files below it alone")
+            file = file_below(self._roots[kind], path)
             if self._is_linked:
-                self._link(file, self._to / target)
+                if not file.is_file():
+                    raise ConfigError(f"{file} is missing; say where they are with --videos, or give --without-media")
+                link_or_copy(file, self._to / target)
             self._placed[target] = file
         return target
-
-    def _link(self, file: Path, target: Path) -> None:
-        if not file.is_file():
-            raise ConfigError(f"{file} is missing; say where they are with --videos, or give --without-media")
-        link_or_copy(file, target)
 
 
 class _Terms:

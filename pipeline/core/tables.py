@@ -275,6 +275,14 @@ def is_below(file: str) -> bool:
     return not PurePosixPath(file).is_absolute() and ".." not in PurePosixPath(file).parts
 
 
+def file_below(folder: Path, file: str) -> Path:
+    """A file that a release names, which is to be sent or passed on. Raises ConfigError for one elsewhere."""
+    path = folder / file
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ConfigError(f"{file}: lies outside of {folder}; a release names files below it alone")
+    return path
+
+
 def check_files(release: Path, sums: Mapping[str, str], files: Iterable[str]) -> None:
     """Raises ConfigError for the first of some files that is missing, or is not as it was released."""
     for file in files:
