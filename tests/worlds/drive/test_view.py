@@ -140,6 +140,29 @@ def test_who_is_in_the_picture(ahead_m: float, left_m: float, filmed: int, mappe
         assert view.pictured(0, 0) == expected
 
 
+def test_how_large_cars_are_in_a_film_and_what_stands_before_them(scene: DriveScene) -> None:
+    """The car 10 m ahead is 12.5 pixels wide and 9.375 high, by its rear; of the one at the roadside, from the 54.5th
+    to the 61.1th column, that hides 8 of 32. A bollard of the fourth sweep is not there yet.
+    """
+    axes = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
+    camera = DriveCamera(
+        name="front", width=100, height=100, focal_px=(50, 50), centre_px=(50, 50), ego_from_camera=axes,
+        place_m=(0.0, 0.0, 0.0),
+    )  # fmt: skip
+    film = Video(path="front.mp4", fps=10, frames=21, width=100, height=100)
+    view = DriveView(scene.model_copy(update={"video": film}).with_facts(cameras=(camera,)))
+    ahead, bollard, still = (view.row(name) for name in ("a", "bollard", "still"))
+    size, hidden = view.in_film(0)
+    assert size[[ahead, still]] == pytest.approx(
+        [(12.5 * 9.375) ** 0.5, (50 * (4 / 18 - 2 / 22) * 50 * 1.5 / 18) ** 0.5]
+    )
+    assert hidden[[ahead, still]].tolist() == [0, 0.25]
+    assert np.isnan([size[bollard], hidden[bollard]]).all()
+    assert np.isnan(view.in_film(20)[0][still]), "beside the camera"
+    bare = DriveView(scene.model_copy(update={"video": film}))
+    assert np.isnan(bare.in_film(0)).all()
+
+
 def test_brake_lights_are_drawn_at_the_rear(scene: DriveScene) -> None:
     """Of the car ahead, whose rear is 8 m before our point: a red line of 2 m, from the fifth sweep on."""
     first = scene.facts.actors[0].model_copy(update={"lamps": (Lamps(index=0, lit=()), Lamps(index=4, lit=("brake",)))})
