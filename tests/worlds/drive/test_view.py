@@ -305,6 +305,7 @@ def test_a_picture_by_hand(tmp_path: Path) -> None:
     picture = next(iter(drawn(scene).frames()))
     on_map, beside = (0, 0, WIDE - 1, 330), (WIDE, 0, 639, 330)
     assert bounds(picture, INK["own"], on_map) == (238, 180 - 16, 242, 183), "within its rim, and the line ahead"
+    assert bounds(picture, INK["own"], (230, 160, 250, 168)) == (239, 164, 241, 168), "straight ahead"
     assert bounds(picture, INK["red"], (200, 175, 280, 200)) == (240 - 4, 187, 240 + 4, 189), "our brakes, 8 behind"
     assert bounds(picture, COLOURS["car"], on_map) == (238, 150 - 5, 242, 154), "12 by 6, within its rim"
     assert bounds(picture, INK["red"], (200, 100, 280, 170)) == (237, 155, 243, 157), "its brakes, at its rear"
@@ -565,12 +566,15 @@ def test_velocities_are_those_of_the_places(tmp_path: Path, change: tuple[float,
     assert ("velocity_against_track" in doubts(with_ego(scene, track=track))) == told
 
 
-@pytest.mark.parametrize("left", [0.3, -0.3])
-def test_a_car_turns_to_the_side_to_which_it_steers(tmp_path: Path, left: float) -> None:
+@pytest.mark.parametrize(
+    ("left", "gear", "told"), [(0.3, 1, False), (-0.3, 1, True), (-0.3, 0, True), (-0.3, -1, False)]
+)
+def test_a_car_turns_to_the_side_to_which_it_steers(tmp_path: Path, left: float, gear: int, told: bool) -> None:
+    """Ahead or out of gear; in reverse it may not."""
     every = np.ones(ARC_SWEEPS)
-    said = {"throttle": every, "brake": 0 * every, "steering": left * every, "gear": every}
+    said = {"throttle": every, "brake": 0 * every, "steering": left * every, "gear": gear * every}
     controls = Controls(**{name: pack(values, 1e-4) for name, values in said.items()})
-    assert ("turns_against_steering" in doubts(with_ego(turning(tmp_path), controls=controls))) == (left < 0)
+    assert ("turns_against_steering" in doubts(with_ego(turning(tmp_path), controls=controls))) == told
 
 
 @pytest.mark.parametrize(("off_m", "told"), [(2.4, False), (2.6, True)])

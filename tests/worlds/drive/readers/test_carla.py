@@ -264,6 +264,8 @@ def test_a_camera_that_looks_down_to_the_right() -> None:
     said = {"image_size_x": "800", "image_size_y": "600", "fov": "90"}
     camera = camera_of(Added(0, 5, 5, (100.0, 50.0, 200.0), (0.0, -30.0, 90.0), "sensor.camera.rgb", said))
     assert camera.place_m == (1.0, -0.5, 2.0)
+    assert (camera.width, camera.height, camera.centre_px) == (800, 600, (400, 300))
+    assert camera.focal_px == pytest.approx((400, 400))
     axes = np.array(camera.ego_from_camera)
     assert np.allclose(axes[:, 2], [0, -np.cos(np.pi / 6), -0.5])  # forward
     assert np.allclose(axes[:, 0], [-1, 0, 0])  # right of who looks to the right is behind

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.plan import PLANS
 from pipeline.worlds.drive.readers.kitti_poses import _imu_from_camera, _turns
-from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
+from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking, _pictures
 from pipeline.worlds.drive.view import DriveView
 from tests.conftest import REAL_DATA
 from tests.worlds.drive.drives import found, read
@@ -173,6 +174,10 @@ def test_a_camera_is_known_where_it_has_pictures(sample_drives: Path, tmp_path: 
     Image.new("L", (1242, 375)).save(root / "image_02" / "overtaking" / "000000.png")
     scene = read(root, KittiTracking())
     assert (scene.video.path, scene.video.frames) == ("image_02/overtaking", len(scene.facts.times_s))
+    (root / "image_02" / "overtaking" / "000005.png").write_bytes(b"no picture, but there")
+    pictures = _pictures(SimpleNamespace(path=root, name="overtaking"))
+    assert pictures.times_s.tolist() == [0, 0.5], "ten a second"
+    assert pictures.on_screen(0.6, 10).tolist() == [0, 0, 0, 0, 0, 1, 1]
     (ref,) = KittiTracking().scenes(root).scenes
     (before,) = KittiTracking().scenes(sample_drives / "kitti_tracking").scenes
     assert ref.stamp != before.stamp

@@ -24,7 +24,8 @@ from pipeline.worlds.drive.facts import CATEGORIES, NUSCENES, DriveScene
 from pipeline.worlds.drive.quality_checks import examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.nuscenes import NuScenes, _camera
-from pipeline.worlds.drive.readers.nuscenes_tables import MountedCamera, SensorMount
+from pipeline.worlds.drive.readers.nuscenes_tables import WORD_MAX, MountedCamera, SensorMount, _shaped, _word
+from pipeline.worlds.registry import READERS
 from tests.conftest import REAL_DATA
 from tests.environment import times
 from tests.worlds.drive.drives import found, read
@@ -356,3 +357,18 @@ def test_mutated_tables_are_named(tmp_path: Path, tables: dict[str, Table]) -> N
             for ref in NuScenes().scenes(tmp_path).scenes:
                 NuScenes().read(SceneFiles(tmp_path, ref)).model_dump_json()
         path.write_bytes(sound)
+
+
+def test_words_of_tables_have_a_length_at_most_and_are_ones_that_can_be_written() -> None:
+    longest = "x" * WORD_MAX
+    assert [_word(value) for value in (longest, longest + "x", 3, None, "a\ud800")] == [longest, "", "", "", ""]
+    assert np.isnan([*_shaped([1, 2], 3), *_shaped("12", 2), *_shaped([True, None], 2)]).all()
+    assert (_shaped(1, 0), _shaped([1, 2.5], 2), _shaped([[1], [2]], (2, 1))) == (1, (1, 2.5), ((1,), (2,)))
+    assert _shaped([[1]], (2, 1)) == ()
+
+
+def test_readers_of_drives_and_the_pace_of_their_films() -> None:
+    """Whoever changes what a reader makes of the same files counts its version on: kept scenes are then read anew."""
+    readers = {"argoverse2": (1, 10), "carla": (1, 20), "kitti_tracking": (2, 10), "nuscenes": (1, 12)}
+    found = {name: (READERS[name].version, getattr(READERS[name], "video_fps", None)) for name in readers}
+    assert found == readers
