@@ -394,3 +394,29 @@ def test_every_other_street_is_half_as_far_again(north_m: float, sure: bool) -> 
 def test_corners_are_between_two_streets(at: tuple[float, float], sure: bool, maybe: bool) -> None:
     found = frontage(house("h", *at, 10, 10), streets=(ELM, MILL))
     assert (found.corner.tolist(), found.corner_maybe.tolist()) == ([sure], [maybe])
+
+
+@pytest.mark.parametrize(("at", "sure"), [((8.0, 58.0), True), ((-18.0, 58.0), False), ((8.0, 32.0), False)])
+def test_where_two_streets_end_in_one_place_only_what_is_between_them_is_at_their_corner(
+    at: tuple[float, float], sure: bool
+) -> None:
+    """Elm Street to the east, Mill Avenue to the north: the house to the north-east, and none beyond."""
+    east = ELM.model_copy(update={"line": ((0.0, 50.0), (150.0, 50.0))})
+    found = frontage(house("h", *at, 10, 10), streets=(east, MILL))
+    assert found.corner.tolist() == [sure]
+
+
+def test_pieces_of_one_name_are_one_street_and_those_of_none_are_each_its_own() -> None:
+    ways = [((0.0, y), (90.0, y)) for y in (10.0, 20.0, 30.0)]
+    unnamed = [Street(id=str(n), name=None, line=line) for n, line in enumerate(ways)]
+    named = [Street(id=f"e{n}", name="Elm", line=((0.0, y), (90.0, y))) for n, y in enumerate((50.0, 60.0))]
+    lines = lines_of(city(streets=(*named, *unnamed)))
+    assert len(lines.street) == 5
+    assert len(set(lines.street.tolist())) == 4
+    elm = [n for n, shape in enumerate(lines.shapes) if shape.bounds[1] >= 50]
+    assert len(set(lines.street[elm].tolist())) == 1
+
+
+@pytest.mark.parametrize(("z", "free"), [(0.5, True), (0.499, False)])
+def test_a_body_keeps_its_radius_from_the_ground(z: float, free: bool) -> None:
+    assert FreeSpace(city(), 0.5).free(np.array([[50.0, 50.0, z]])).tolist() == [free]

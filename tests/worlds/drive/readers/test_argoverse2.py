@@ -108,8 +108,12 @@ def test_lanes_run_between_their_boundaries_and_crossings_do_not_cross_themselve
         ([(2, -1), (2, 1)], False),  # as far either way
     ],
 )
-def test_edges_of_a_crossing_run_the_way_in_which_their_ends_are_nearer(other: list[Any], turned: bool) -> None:
-    first, second = (tuple(_Point(x=x, y=y, z=0) for x, y in edge) for edge in ([(0, 0), (4, 0)], other))
+@pytest.mark.parametrize("between", [[], [(-10, 0)], [(14, 0)]])
+def test_edges_of_a_crossing_run_the_way_in_which_their_ends_are_nearer(
+    other: list[Any], turned: bool, between: list[Any]
+) -> None:
+    """Wherever the first goes between its ends."""
+    first, second = (tuple(_Point(x=x, y=y, z=0) for x, y in edge) for edge in ([(0, 0), *between, (4, 0)], other))
     assert _same_way(first, second) == (second[::-1] if turned else second)
 
 
