@@ -8,10 +8,14 @@ import shapely
 
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.bearings import picture_xy
+from pipeline.worlds.city import render
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.occluders import Occluders, Prism, _convex, _roofed, _triangles, box_ring, prism_mesh
+from pipeline.worlds.city.frontier import SHOWN_M, SIDE_M
+from pipeline.worlds.city.occluders import GLASS, Occluders, Prism, _convex, _roofed, _triangles, box_ring, prism_mesh
+from pipeline.worlds.city.pictures import LONG_SIDE
 from pipeline.worlds.city.render import CityRenderer, _is_window, captioned
-from pipeline.worlds.city.visibility import HEIGHT, WIDTH, Sight
+from pipeline.worlds.city.visibility import FOV_DEG, HEIGHT, MOST_RAYS, SEARCH_STEP, WIDTH, Sight
+from pipeline.worlds.city.walk import MOVE_M, MOVES, PITCH_MAX_DEG, TURN_DEG, TURNS
 from tests.worlds.city.cities import city, house, point
 
 
@@ -278,3 +282,21 @@ def test_the_corners_of_a_box_that_faces_east() -> None:
     """4 m wide from north to south, 2 m deep from east to west; counter-clockwise."""
     ring = box_ring(np.array([10.0, 20.0]), 4.0, 2.0, 90.0)
     assert ring == pytest.approx(np.array([[9.0, 22.0], [9.0, 18.0], [11.0, 18.0], [11.0, 22.0]]))
+
+
+def test_pictures_of_one_release_are_those_of_the_next_while_these_stay() -> None:
+    """Whoever changes one says so in the log of changes: agents and models see other pictures, and other ways."""
+    colours = [render._GROUND, render._OUTSIDE, render._TRUNK, render._HIDDEN, render._MARK, render._OTHER, GLASS]
+    assert [tuple(colour) for colour in colours] == [
+        (150, 149, 143), (122, 130, 104), (104, 78, 54), (206, 200, 212), (236, 236, 232), (160, 160, 160),
+        (44, 54, 66),
+    ]  # fmt: skip
+    assert render._SKY.tolist() == [[216, 226, 236], [104, 156, 214]]
+    assert render._SUN.tolist() == pytest.approx([0.45, -0.55, 0.7]), "in the south-east"
+    assert (render._HAZE_M, render._WINDOW_M, render._STOREY_M, render._DETAIL_M) == (700, 4, 3.2, 140)
+    assert (render._STONE_M, render._JOINT_M, render._GRAIN_M, render._SHADE) == (0.8, 0.1, 0.2, 0.84)
+    assert (render.GUESSED_M, render.READABLE_PX, render._MARK_M, render._LINE) == (12, 9, 0.12, 0.93)
+    assert (WIDTH, HEIGHT, FOV_DEG, SEARCH_STEP, MOST_RAYS, LONG_SIDE) == (640, 480, 90, 8, 4096, 1024)
+    assert (MOVE_M, TURN_DEG, PITCH_MAX_DEG, SIDE_M, SHOWN_M) == (10, 30, 60, 400, 30), "CityEQA"
+    assert MOVES == {"forward": (10, 0), "back": (-10, 0), "right": (0, 10), "left": (0, -10)}
+    assert TURNS == {"turn right": (30, 0), "turn left": (-30, 0), "look up": (0, 30), "look down": (0, -30)}
