@@ -92,10 +92,14 @@ def write_log(
     return root
 
 
+COUNTED = {"boxes", "frames", "places", "packets", "poses"}
+
+
 def read(root: Path, reader: Reader, name: str | None = None) -> DriveScene:
-    """The one scene of a root, or that of a name."""
+    """The one scene of a root, or that of a name; of what is wrong in it, whoever counts it, none may be."""
     (ref,) = (ref for ref in reader.scenes(root).scenes if name is None or ref.id.endswith(f"/{name}"))
     scene: DriveScene = reader.read(SceneFiles(root, ref))
+    assert {f.name: f.limit for f in scene.findings if f.unit in COUNTED and f.limit} == {}
     return scene
 
 

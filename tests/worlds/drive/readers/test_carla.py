@@ -200,6 +200,7 @@ def test_what_is_odd_in_a_recording_is_told(tmp_path: Path) -> None:
     scene = read_bytes(tmp_path, recording(None, actor(1, "hero"), *lights))
     assert found(scene)["place_not_finite"].subject == "9"
     assert [light.id for light in scene.facts.lights] == ["8"]
+    assert "-0.0" not in str(scene.facts.lights), "right is left turned round, also of 0"
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,7 @@ def test_what_is_wrong_with_rows_is_named(
     told = found(scene)
     assert told.keys() == findings.keys()
     assert all(told[name].measured == number for name, number in findings.items() if number is not None)
+    assert all(told[name].limit == 0 for name, number in findings.items() if number == 1)
 
 
 @pytest.mark.parametrize(
