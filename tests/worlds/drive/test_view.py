@@ -414,6 +414,7 @@ def test_who_brakes_as_hard_as_can_be_does_not_jump() -> None:
 def scene_of(folder: Path, *tracks: list[dict[str, Any]]) -> dict[str, Any]:
     rows = [row for track in tracks for row in track]
     scene = read(write_log(folder, rows, [pose(s) for s in LOGGED]), Argoverse2())
+    doubts(scene)
     return {"scene": scene, "found": {(f.name, f.subject): f for f in examine(scene)}}
 
 
@@ -526,8 +527,20 @@ def turning(
     return read(write_log(root, boxes, poses), Argoverse2())
 
 
+LIMITS: dict[str, set[float]] = {
+    "velocity_against_track": {0.5}, "turns_against_steering": {0.75}, "box_beside_its_point": {0.5},
+    "moves_sideways": {0.5, 30}, "no_size_of_a_car": {3, 7}, "off_the_ground": {3}, "track_jumps": {2},
+    "second_ego": {0.5}, "boxes_overlap": {1},
+}  # fmt: skip
+
+
 def doubts(scene: DriveScene) -> set[str]:
-    return {f.name for f in (*scene.findings, *examine(scene)) if f.severity == "doubt"}
+    """Names of doubts, each of which tells what was measured, to a thousandth, and its limit."""
+    found = [f for f in (*scene.findings, *examine(scene)) if f.severity == "doubt"]
+    for one in (one for one in found if one.name in LIMITS):
+        assert one.limit in LIMITS[one.name]
+        assert one.measured == round(one.measured, 3)
+    return {one.name for one in found}
 
 
 @pytest.mark.parametrize(
