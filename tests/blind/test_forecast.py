@@ -51,6 +51,8 @@ def test_an_author_is_expected_to_write_as_it_did(tmp_path: Path) -> None:
     found = mean_forecast("author", spec(), 4, cache, Money(PRICES))  # 10 tokens read, 1 written
     assert (found.asked, found.input_tokens, found.output_tokens) == (4, 40, 4)
     assert found.likely_usd == pytest.approx(40 + 2 * 4)
+    other = mean_forecast("author", spec("another"), 4, cache, Money(PRICES))
+    assert other.input_tokens is None, "what one model took tells nothing of another"
     assert mean_forecast("author", spec(), 0, cache, Money(PRICES)).most_usd == 0
     assert mean_forecast("author", spec(), 4, cache, Money(PriceTable(as_of="2025-12", models={}))).likely_usd is None
 

@@ -23,7 +23,7 @@ from pipeline.blind.filtering import filtered
 from pipeline.blind.forest import Run, run_here
 from pipeline.blind.items import BlindItem, make_item, shards_of
 from pipeline.blind.priors import by_frequency
-from pipeline.blind.prune import FLOOR, Rounds, _set_quota, debiased, prune
+from pipeline.blind.prune import FLOOR, Rounds, _set_quota, _share, debiased, prune
 from pipeline.core.arrays import IntArray
 from tests.blind.panel import counted, directions, nearest_items, number_item, questions_table, size_items
 
@@ -283,3 +283,10 @@ def test_how_many_go_at_once(left: int, errors: float, points: float, clear: int
     found = SimpleNamespace(bias=bias, errors=errors, points=points, room=0.75)
     _set_quota(task, found, PruneConfig(batch=8, tau=tau))
     assert task.quota == quota
+
+
+@pytest.mark.parametrize(("budget", "sizes", "shares"), [(21, (110, 110), [10, 11]), (7, (1, 2, 3, 4), [0, 2, 2, 3])])
+def test_the_shares_of_shards_come_to_their_budget(budget: int, sizes: tuple[int, ...], shares: list[int]) -> None:
+    before = [sum(sizes[:n]) for n in range(len(sizes))]
+    assert [_share(budget, b, own, sum(sizes)) for b, own in zip(before, sizes, strict=True)] == shares
+    assert sum(shares) == budget

@@ -12,10 +12,12 @@ import pytest
 from pipeline.blind.ask import REPLIES
 from pipeline.blind.config import BlindConfig
 from pipeline.blind.filtering import filtered
+from pipeline.blind.items import make_item
 from pipeline.blind.rule import (
     VERDICTS,
     ModelPredictions,
     Verdict,
+    _kinds,
     balanced,
     pending,
     removed_by_luck,
@@ -59,6 +61,7 @@ def open_questions(n: int = 90) -> list[dict[str, Any]]:
 def test_what_all_voters_answer_right_is_removed_and_no_more() -> None:
     verdict = judged(open_questions(), panel("a", "b", "c"), a=knowing(0.7), b=knowing(0.7), c=knowing(0.7))
     assert set(verdict.standing.values()) == {"votes"}
+    assert verdict.voters == ["a", "b", "c"]
     assert verdict.needed == 3
     assert removed(verdict) == right_of(verdict, "a", "b", "c")
     assert 10 < len(removed(verdict)) < 60
@@ -84,6 +87,7 @@ def test_a_guesser_and_a_constant_have_no_vote() -> None:
     assert verdict.standing == {"a": "constant", "b": "constant", "c": "no better than luck"}
     assert verdict.luck["a"] == pytest.approx(189 / 435), "shuffled truths are right as often"
     assert (removed(verdict), verdict.by_luck, verdict.needed) == (set(), 0.0, None)
+    assert verdict.voters == []
 
 
 def test_a_model_that_answers_a_letter_is_a_constant_too() -> None:
@@ -308,3 +312,16 @@ def test_who_says_one_thing_whenever_it_says_something_is_a_constant(answers: li
     truth, rights = np.zeros(20, dtype=int), np.zeros((3, 2), dtype=bool)
     made = ModelPredictions((), np.array(answers), truth, rights, nothing, nothing, "", 0, 0)
     assert made.is_constant == constant
+
+
+def test_from_ten_questions_on_the_same_options_are_a_closed_set() -> None:
+    """In whatever order; of the others those with as many options are of one kind."""
+    same = [make_item(n, "t", "s", "?", ["b", "a"] if n % 2 else ["a", "b"], "A") for n in range(10)]
+    odd = [make_item(10 + n, "t", "s", "?", [f"{n} a", f"{n} b"], "A") for n in range(9)]
+    kinds, closed = _kinds([*same, *odd])
+    assert closed.tolist() == [True] * 10 + [False] * 9
+    assert len({*kinds[:10]}) == len({*kinds[10:]}) == 1
+    assert kinds[0] != kinds[10]
+    kinds, closed = _kinds([*same[:9], *odd])
+    assert not closed.any()
+    assert len({*kinds}) == 1
