@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from flows.cli.output.console import console, errors, stop_spinner
+from flows.cli.output.console import console, errors, start_spinner, stop_spinner
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.arguments import split_root
 from pipeline.core.errors import ConfigError, require_extra
@@ -15,7 +15,7 @@ from pipeline.core.files import write_atomically
 from pipeline.core.mirrors import mirror_of
 from pipeline.engine.code import code_digest
 from pipeline.samples.registry import SAMPLES
-from pipeline.worlds.registry import READERS
+from pipeline.worlds.registry import READERS, WORLDS
 from pipeline.worlds.world import World
 
 SCHEMES: Final = ("s3", "gs", "az")
@@ -56,6 +56,7 @@ VERSION_FILE: Final = ".version"
 def samples(folder: Path) -> None:
     """Writes small procedural raw data of every world, and the truth that was planted in them."""
     for world, own in SAMPLES.items():
+        start_spinner(f"Writing sample {WORLDS[world].units}")
         own.write(folder)
         roots = " ".join(f"--root {name}={folder / name}" for name in own.readers)
         for benchmark in BENCHMARKS.values():
