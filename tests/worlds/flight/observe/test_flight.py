@@ -14,7 +14,7 @@ from pipeline.core.schema import Finding, Source, Video
 from pipeline.geometry.tracks import FlightGeometry, Track
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.flight.facts import Flight, FlightCamera, FlightMotion, FlightScene, Landmark
-from pipeline.worlds.flight.observe.flight import COMPASS, observe_flight, spoken
+from pipeline.worlds.flight.observe.flight import COMPASS, _known, observe_flight, spoken
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
 from pipeline.worlds.flight.tracks.read import read_tracks
@@ -277,3 +277,11 @@ def test_points_of_the_compass(words: str) -> None:
 def test_a_step_that_would_be_too_long_stays_and_is_in_doubt() -> None:
     step = "pass Grand Hotel " + "x" * 180
     assert told(None, step)[1:] == ((step,), [("route_names_unseen", 1)])
+
+
+def test_a_direction_that_rounds_to_all_around_is_0() -> None:
+    found = _known(np.array([359.9994, 359.9996, -0.0001, np.nan]), 360.0)
+    assert found == (359.999, 0.0, 0.0, None)
+    assert "-" not in str(found)
+    north = replace(log(), enu_m=log().enu_m @ np.diag([0.0, 1.0, 1.0]))
+    assert 360 not in motion(scene(), north).course_deg

@@ -247,13 +247,15 @@ def test_parts_are_never_joined():
     assert found[1].distance_m == pytest.approx((9.8 - 6) * 8, abs=0.5)
 
 
-def test_nothing_is_claimed_below_the_steps_of_the_log():
-    track, _ = fly([Phase(6), Phase(4, forward=3), Phase(20), Phase(20, forward=8), Phase(6)], [0.8] * 4, 90)
+@pytest.mark.parametrize("way", ["forward", "left"])
+def test_nothing_is_claimed_below_the_steps_of_the_log(way: str):
+    moves = [Phase(4, **{way: 3}), Phase(20), Phase(20, **{way: 8})]
+    track, _ = fly([Phase(6), *moves, Phase(6)], [0.8] * 4, 90)
     log = logged(track, 10, np.random.default_rng(0))
     step = 11.1
     coarse = replace(log, enu_m=np.column_stack([np.round(log.enu_m[:, :2] / step) * step, log.enu_m[:, 2]]))
     found = observed(coarse, (step, 0.0))
-    assert actions(found) == [("fly forward",)]  # 160 m; 12 m are one step, and a hover may hide as much
+    assert actions(found) == [(f"fly {way}",)]  # 160 m; 12 m are one step, and a hover may hide as much
     assert found[0].start_s == pytest.approx(30, abs=2)
 
 

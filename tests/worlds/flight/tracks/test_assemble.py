@@ -19,7 +19,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
 from pipeline.worlds.flight.tracks.clock import straighten, timed
-from pipeline.worlds.flight.tracks.fixes import is_place
+from pipeline.worlds.flight.tracks.fixes import distinct, is_place
 from pipeline.worlds.flight.tracks.read import never_flew, track_table
 from tests.conftest import REAL_DATA
 from tests.formats.logs.fuzzing import check_track
@@ -237,6 +237,16 @@ def test_a_hover_is_kept_and_the_turn_in_it_too() -> None:
     assert a.track.speed_mps[hover & (a.track.t_s < 29.5)] == pytest.approx(0.0, abs=1e-6)
     at_17 = np.argmin(np.abs(a.track.t_s - 17.0))
     assert a.track.heading_deg[at_17] == pytest.approx(18 * (a.track.t_s[at_17] - 15))
+
+
+def test_of_a_stillness_five_moments_a_second_are_kept_from_its_first_on() -> None:
+    """Three seconds at 10 Hz on one spot, on a clock that began elsewhere, then a move: every other, and the last."""
+    enu_m = np.zeros((32, 3))
+    enu_m[31, 1] = 5
+    t_s = 100.05 + np.arange(32) / 10
+    keep, rate_hz = distinct(enu_m, t_s, np.zeros(32, dtype=np.intp), 0.1)
+    assert np.flatnonzero(keep).tolist() == [*range(0, 31, 2), 31]
+    assert np.isnan(rate_hz), "there was no move between two moves"
 
 
 def test_steps_that_were_taken_on_the_spot_are_kept() -> None:
