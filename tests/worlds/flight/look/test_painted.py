@@ -106,3 +106,11 @@ def test_the_share_counts_the_pixels_that_may_be_called_so() -> None:
 @pytest.mark.parametrize(("north_m", "shown"), [(599.0, True), (601.0, False)])
 def test_what_stands_farther_than_600_m_is_not_shown(north_m: float, shown: bool) -> None:
     assert bool((painted(prisms((0, north_m, 50)), EYE, SIZE) == 0).any()) is shown
+
+
+def test_things_are_painted_the_farthest_from_the_eye_first_wherever_that_is() -> None:
+    """From 100 m north of the zero the thing at 130 m is the nearest, and the one at the zero the farthest."""
+    things = prisms((0, 0, 1), (0, 60, 1), (0, 130, 1))
+    eye = Eye(np.array([0.0, 100.0, 10.0]), 0.0, 0.0, CAMERA)
+    assert things.order(eye) == [0, 1, 2]
+    assert things.order(EYE) == [2, 1, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -468,6 +469,12 @@ def test_the_table_has_null_for_what_is_not_known_and_the_same_bytes_each_time()
     assert back["gimbal_pitch_deg"].null_count == 3
     assert str(back.schema.field("part").type) == "int32"
     assert back.schema.field("up_m").metadata[b"unit"] == b"m"
+
+
+def test_times_of_the_table_count_from_the_first_sample_to_the_microsecond() -> None:
+    track = assemble(PATH, local([0, 1], [[0, 0, 0], [0, 3, 0]])).track
+    later = replace(track, t_s=np.array([5.0, 6.12345678]))
+    assert track_table(later)["t_s"].to_pylist() == [0.0, 1.123457]
 
 
 def test_the_table_has_labels_where_the_log_has() -> None:
