@@ -241,6 +241,7 @@ def test_a_picture_by_hand(tmp_path: Path) -> None:
     assert bounds(picture, INK["edge"], beside) == (391 - 4, 151 - 4, 391 + 4, 151 + 4)
     assert bounds(picture, (222, 50, 40), above) == (133 - 9, 201 - 4, 133 + 9, 201 + 4), "20 by 10, within its rim"
     assert bounds(picture, (222, 50, 40), beside) == (341 - 4, 151 - 4, 341 + 4, 151 + 4)
+    assert (picture[[147, 147, 155, 155], [337, 345, 337, 345]] == (222, 50, 40)).all(), "all four corners"
     # Half open: 2 + 7 / 2 pixels to each side and half a line; fingers reach from 9 above the tips to 3 below them.
     assert bounds(picture, INK["own"], above) == (126, 101 - 10, 139, 101 + 3)
     assert bounds(picture, INK["own"], beside) == (434, 151 - 10, 447, 151 + 3)

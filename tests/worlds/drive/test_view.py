@@ -305,6 +305,7 @@ def test_a_picture_by_hand(tmp_path: Path) -> None:
     picture = next(iter(drawn(scene).frames()))
     on_map, beside = (0, 0, WIDE - 1, 330), (WIDE, 0, 639, 330)
     assert bounds(picture, INK["own"], on_map) == (238, 180 - 16, 242, 183), "within its rim, and the line ahead"
+    assert (picture[[171, 171, 183, 183], [238, 242, 238, 242]] == INK["own"]).all(), "all four corners"
     assert bounds(picture, INK["own"], (230, 160, 250, 168)) == (239, 164, 241, 168), "straight ahead"
     assert bounds(picture, INK["red"], (200, 175, 280, 200)) == (240 - 4, 187, 240 + 4, 189), "our brakes, 8 behind"
     assert bounds(picture, COLOURS["car"], on_map) == (238, 150 - 5, 242, 154), "12 by 6, within its rim"
