@@ -640,3 +640,11 @@ def test_a_box_is_marked_where_its_corners_are_seen(tmp_path: Path, column: int,
         (tmp_path / part).mkdir()
         (tmp_path / part / "0000.txt").write_text(text)
     assert doubts(read(tmp_path, KittiTracking())) == {"unusable_box", *(["boxes_off_the_picture"] if told else [])}
+
+
+@pytest.mark.parametrize(("up_m", "told"), [(2.99, False), (3.01, True), (-2.99, False), (-3.01, True)])
+def test_things_stand_on_our_ground_or_near_it(tmp_path: Path, up_m: float, told: bool) -> None:
+    """By their feet, in the middle of all."""
+    rows = [box(s, name, tx_m=10.0 + 8 * n, tz_m=0.75 + up_m) for s in SWEEPS for n, name in enumerate("abc")]
+    scene = read(write_log(tmp_path, rows, [pose(s) for s in SWEEPS]), Argoverse2())
+    assert ("off_the_ground" in doubts(scene)) == told
