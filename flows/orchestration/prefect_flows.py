@@ -43,6 +43,7 @@ from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 import pipeline
+from flows.cli.output.console import stop_spinner
 from flows.orchestration.build import (
     BuildRequest,
     ResolvedBuild,
@@ -243,6 +244,7 @@ def _run_alone(request: BuildRequest, resolved: ResolvedBuild, action: str, opti
     """Runs a flow that nobody sits before: of a deployment, or of a schedule."""
     store = resolved.config.store
     with remote_build(store, resolved.folder) as remote, started(resolved, options.get("name")) as builder:
+        stop_spinner()  # from here on the log tells
         return _run(request, FlowContext(resolved, builder, no_progress, remote), RETRIES, action, options)
 
 
