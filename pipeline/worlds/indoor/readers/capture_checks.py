@@ -8,6 +8,7 @@ place, and a hand moves at the pace of a hand.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -15,9 +16,10 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.formats.ply import PlyMesh
+from pipeline.formats.videos import decoded_frames, quarter_turns
 from pipeline.geometry.scans import Frames
 from pipeline.worlds.indoor.facts import SCALE, UPRIGHT
-from pipeline.worlds.indoor.readers.frames import upright_turn
+from pipeline.worlds.indoor.readers.frames import Turn, upright_turn
 from pipeline.worlds.indoor.readers.meshes import tilt_deg
 
 UPRIGHT_MIN: Final = 0.5  # length of the mean of up in the picture's plane; the kitchen of 7-Scenes has 0.90
@@ -79,6 +81,24 @@ def _check_up(world_T_camera: FloatArray, findings: Findings) -> None:
         message = f"{turn[1]:.0%} of the pictures stand on their heads"
         remedy = "correct up (its sign) or camera.axes (opencv and opengl differ by half a turn)"
         findings.add(doubt("camera_upside_down", UPRIGHT, message, remedy, round(turn[1], 3), UPSIDE_DOWN_MIN, "share"))
+
+
+def check_film_turn(path: Path, turn: tuple[Turn, float], findings: Findings) -> None:
+    """Adds a fault where a film's container asks for another turn than its poses: they are of turned pictures.
+
+    Args:
+        path: of a film that can be read; a container that asks for no turn states nothing.
+        turn: of `upright_turn`, for the pictures as stored.
+        findings: what is found is added to them.
+    """
+    asked = 90 * quarter_turns(next(decoded_frames(path)))
+    if asked and asked != turn[0] and turn[1] >= UPSIDE_DOWN_MIN:
+        message = (
+            f"{path.name} asks players to turn it clockwise by {asked} degrees, by the poses it is {turn[0]}: many "
+        )
+        message += "tools turn a film before they work out its poses"
+        remedy = "give poses of the pictures as stored, or write the film anew upright (ffmpeg does)"
+        findings.add(fault("film_turned", "video", message, remedy))
 
 
 def _check_floor(mesh: PlyMesh, findings: Findings) -> None:

@@ -33,7 +33,7 @@ from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage, movie_footage
 from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile, Reader
 from pipeline.worlds.indoor.facts import SCALE, UPRIGHT, IndoorScene, Room, Scan, SeenFloor
-from pipeline.worlds.indoor.readers.capture_checks import check_capture
+from pipeline.worlds.indoor.readers.capture_checks import check_capture, check_film_turn
 from pipeline.worlds.indoor.readers.categories import load_curation, normal
 from pipeline.worlds.indoor.readers.frames import (
     check_frames,
@@ -187,8 +187,10 @@ class SceneFolders(Reader):
                 around = mesh.vertices if mesh is not None and metric else camera
                 check_frames(files, film.path, frames, around, findings)
             check_capture(frames, mesh, metric, findings)
-            files.raise_faults(film.path, findings)
             turn = upright_turn(frames.world_T_camera)
+            if turn and film.is_movie:
+                check_film_turn(film.path, turn, findings)
+            files.raise_faults(film.path, findings)
             video = film.video and film.video.model_copy(update={"turn_deg": turn[0] if turn else 0})
         room = _room(document, axes, mesh, findings)
         if mesh is not None and room.floor:

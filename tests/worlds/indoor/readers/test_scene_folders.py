@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import struct
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
@@ -22,6 +23,7 @@ from pipeline.formats.nearest import nearest_format
 from pipeline.formats.scene_folder import SceneDocument, scene_text
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
+from pipeline.samples.common.encode import VideoWriter
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scene_folders import SceneFolders, read_mesh
 from tests.environment import times
@@ -365,6 +367,28 @@ FINDINGS: dict[str, tuple[Spoil, str, str]] = {
 def test_findings_stay_with_the_scene(tmp_path: Path, kind: str) -> None:
     spoil, finding, severity = FINDINGS[kind]
     assert found(read_only("scene", write(tmp_path, spoil))).get(finding) == severity
+
+
+@pytest.mark.parametrize(("quarters", "refused"), [(0, False), (1, True), (2, True), (3, True)])
+def test_a_film_whose_container_turns_it_and_poses_that_do_not(tmp_path: Path, quarters: int, refused: bool) -> None:
+    """The poses have up at the top of the pictures as stored; a player would turn them by the tag first."""
+
+    def filmed(told: dict[str, Any], folder: Path) -> None:
+        writer = VideoWriter("mp4", 10, *SIZE)
+        for i in range(len(told["camera"]["frames"])):
+            writer.add(np.full((SIZE[1], SIZE[0], 3), 20 + 10 * i, dtype=np.uint8))
+        film = bytearray(writer.finish())
+        turn = Rotation.from_euler("z", -90 * quarters, degrees=True).as_matrix().round().astype(int) << 16
+        at = film.index(b"tkhd") + 44
+        film[at : at + 20] = struct.pack(">5i", *turn[0], *turn[1, :2])
+        put(folder / "film.mp4", bytes(film))
+        told["camera"]["film"] = "film.mp4"
+
+    root = write(tmp_path, filmed)
+    if refused:
+        assert fault_of("scene", root).finding == "film_turned"
+    else:
+        read_only("scene", root)
 
 
 def test_labels_of_no_list_are_asked_about_as_they_stand(tmp_path: Path) -> None:
