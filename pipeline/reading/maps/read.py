@@ -126,8 +126,11 @@ def read_geojson(
             continue
         worst = np.abs(np.concatenate(feature.outlines)).max(0)
         if worst[0] > 90.0 or worst[1] > 180.0:
-            message = f"feature {place} has a latitude of {worst[0]:g} or a longitude of {worst[1]:g} degrees"
-            raise files.fault(path, "not_wgs84", message, "export it in WGS84 (EPSG:4326), longitude before latitude")
+            message = f"feature {place} has a latitude of {worst[0]:.7g} or a longitude of {worst[1]:.7g} degrees"
+            remedy = (
+                "export it in WGS84 (EPSG:4326), longitude before latitude; beyond 180 degrees they go on from -180"
+            )
+            raise files.fault(path, "not_wgs84", message, remedy)
         features.append(feature)
     tally.report(files.relative(path), len(entries), findings)
     return tuple(features)

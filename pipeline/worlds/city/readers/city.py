@@ -12,8 +12,9 @@ from typing import Annotated, Final
 
 import numpy as np
 import shapely
-from pydantic import Field, FiniteFloat
+from pydantic import AfterValidator, Field, FiniteFloat
 
+from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import open_file
 from pipeline.core.findings import Findings
@@ -54,6 +55,16 @@ Latitude = Annotated[FiniteFloat, Field(ge=-90, le=90)]
 Longitude = Annotated[FiniteFloat, Field(ge=-180, le=180)]
 
 
+def _in_order(bounds: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    west, south, east, north = bounds
+    if south >= north or not 0.0 < (east - west) % 360.0 < 180.0:
+        raise ValueError("it is not west, south, east, north")
+    return bounds
+
+
+Bounds = Annotated[tuple[Longitude, Latitude, Longitude, Latitude], AfterValidator(_in_order)]
+
+
 class CitySettings(Model):
     """The settings of a city's folder in ``city.yaml``; all of them are optional."""
 
@@ -62,9 +73,7 @@ class CitySettings(Model):
     )
     map: File | None = Field(default=None, description="name of the map file; else the only one in the folder")
     origin: Origin | None = Field(default=None, description="of poses; needed with tasks.json, photos.json")
-    bounds: tuple[Longitude, Latitude, Longitude, Latitude] | None = Field(
-        default=None, description="west, south, east, north of what the map covers"
-    )
+    bounds: Bounds | None = Field(default=None, description="west, south, east, north of what the map covers")
     complete: tuple[Name, ...] = Field(default=(), description="kinds that the map lists completely")
     slabs_m: tuple[Annotated[FiniteFloat, Field(gt=0, le=300)], ...] = Field(
         default=(5.0, 9.0), min_length=1, description="heights above the ground at which agents move, metres"
@@ -235,6 +244,7 @@ def _box(settings: CitySettings) -> MapBounds:
     if settings.bounds is None:
         return _EVERYWHERE
     west, south, east, north = settings.bounds
+    east += 360.0 * (east < west)  # across the 180th meridian
     return MapBounds((south + north) / 2, (west + east) / 2, (north - south) / 2, (east - west) / 2)
 
 
@@ -256,7 +266,8 @@ def _origin(
             path, "empty_map", "the map has nothing that a question could name", "is this the right extract?"
         )
     whole = [f for f in features if f.solid or PART not in f.tags] or features
-    corners = np.array([outline.mean(0) for f in whole for outline in f.outlines])
+    corners = np.array([_middle(outline) for f in whole for outline in f.outlines])
+    corners[:, 1] = _unwrapped(corners[:, 1])
     middle = np.median(corners, axis=0)
     off = np.hypot(*offsets_m(corners, middle).T)
     across = 2 * float(np.quantile(off, 0.9, method="lower"))
@@ -272,7 +283,16 @@ def _origin(
             else settings.origin.model_copy(update={"alt_m": ground})
         )
     lat, lon = np.round(middle, _ORIGIN_DECIMALS).tolist()
-    return Origin(lat_deg=lat, lon_deg=lon, alt_m=ground)
+    return Origin(lat_deg=lat, lon_deg=lon if abs(lon) <= 180.0 else lon - np.copysign(360.0, lon), alt_m=ground)
+
+
+def _middle(outline: FloatArray) -> FloatArray:
+    return np.column_stack([outline[:, 0], _unwrapped(outline[:, 1])]).mean(0)
+
+
+def _unwrapped(lon_deg: FloatArray) -> FloatArray:
+    """Longitudes (N,) of neighbours without the step of the 180th meridian: beyond it they count on."""
+    return lon_deg % 360.0 if np.ptp(lon_deg) > 180.0 else lon_deg
 
 
 def _bounds(

@@ -281,6 +281,28 @@ def test_no_bound_is_less_than_nothing(tmp_path: Path) -> None:
     assert "-0.0" not in str(scene.facts.bounds)
 
 
+@pytest.mark.parametrize("settings", ["complete: []\n", "bounds: [179.99, -0.01, -179.99, 0.01]\n"])
+def test_a_city_across_the_180th_meridian(tmp_path: Path, settings: str) -> None:
+    """On the equator 0.001 degrees are 111.32 m; the house has a corner on either side."""
+    ring = [[179.9999, 0], [-179.9999, 0], [-179.9999, 0.0002], [179.9999, 0.0002], [179.9999, 0]]
+    house = feature({"type": "Polygon", "coordinates": [ring]}, {"kind": "building", "id": "house"})
+    trees = [
+        feature({"type": "Point", "coordinates": [lon, 0.0005]}, {"kind": "tree", "id": name})
+        for lon, name in ((179.9995, "west"), (-179.9995, "east"))
+    ]
+    scene = read(write(tmp_path, house, *trees, settings=settings))
+    placed = things(scene)
+    assert abs(scene.facts.origin.lon_deg) == 180.0
+    assert placed["east"].center[0] - placed["west"].center[0] == pytest.approx(111.32, abs=0.02)
+    assert np.ptp(np.array(placed["house"].outline), axis=0) == pytest.approx([22.26, 22.11], abs=0.02)
+
+
+@pytest.mark.parametrize("bounds", ["[4.37, 51.9, 4.35, 52.0]", "[4.35, 52.0, 4.37, 51.9]"])
+def test_bounds_in_another_order(tmp_path: Path, bounds: str) -> None:
+    with pytest.raises(RawDataError, match="not west, south, east, north"):
+        read(write(tmp_path, spot("tree", 1, 1), settings=f"bounds: {bounds}\n"))
+
+
 def test_a_city_that_is_too_large_for_a_grid_of_metres(tmp_path: Path) -> None:
     houses = [block(x, 10, 5, 5) for x in (0, 12_000, *range(6000, 6200, 10))]
     assert len(things(read(write(tmp_path / "cut", *houses)))) == 1  # its bounds are stated
@@ -471,3 +493,4 @@ def test_things_share_the_sets_of_their_fields_and_change_on_their_own() -> None
 def test_the_part_of_a_map_is_that_within_its_bounds() -> None:
     """West, south, east and north; read is what lies within half of their distances of the middle."""
     assert _box(CitySettings(bounds=(10.0, 20.0, 12.0, 21.0))) == MapBounds(20.5, 11.0, 0.5, 1.0)
+    assert _box(CitySettings(bounds=(179.0, 20.0, -179.0, 21.0))) == MapBounds(20.5, 180.0, 0.5, 1.0)
