@@ -142,7 +142,8 @@ class _Labels:
         rows: list[tuple[int, str, str, list[float]]] = []
         bad: list[int] = []
         backwards = latest = 0
-        for number, line in enumerate(files.text(path).splitlines(), start=1):
+        text = files.text(path)
+        for number, line in enumerate(text.splitlines(), start=1):
             fields = line.split()
             if not fields or (len(fields) > 2 and fields[2] == PASSED):
                 continue
@@ -160,6 +161,10 @@ class _Labels:
         if backwards:
             message = f"{backwards} lines are of a frame before that of a line above; they were put in order"
             findings.add(note("frames_out_of_order", "log", message, "nothing is to be done", backwards, 0, "lines"))
+        if not text.endswith("\n"):
+            rows = [row for row in rows if row[0] < latest]
+            message = f"the last line has no end, so that labels may be missing: frame {latest} was left out"
+            findings.add(note("cut", "log", message, "fetch the labels again, or end the last line"))
         if not rows:
             message = "no line is a label" if bad else f"there are no labels but {PASSED}"
             raise files.fault(path, "no_labels", message, "fetch the labels again")

@@ -127,6 +127,16 @@ def test_what_is_wrong_with_labels_is_told(
     assert "1" in {actor.id for actor in scene.facts.actors}
 
 
+def test_of_a_cut_file_the_last_frame_is_left_out(tmp_path: Path) -> None:
+    """Of the labels of frame 2 nobody knows how many there were."""
+    root = write(tmp_path, label(0), label(1), label(2))
+    (path,) = (root / "label_02").glob("*.txt")
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    scene = read(root, KittiTracking())
+    assert [found.name for found in scene.findings] == ["cut"]
+    assert scene.facts.times_s.tolist() == [0.0, 0.1]
+
+
 def test_a_file_without_labels_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no labels of KITTI"):
         KittiTracking().scenes(tmp_path)
