@@ -96,7 +96,12 @@ class MotionConfig(Limits):
     view_sizes: float = Field(
         default=15.0, gt=0, le=1000, description="times its greatest measure, from where larger things are noticed too"
     )
-    view_share: Share = Field(default=0.01, gt=0, description="of the picture's width that a landmark takes at least")
+    view_share: Share = Field(
+        default=0.0125,
+        gt=0,
+        description="of the picture's width that the clear part of a landmark takes at least: 8 pixels across in a "
+        "video 640 wide, as many as it takes to recognise a thing (Johnson, 1958)",
+    )
     letter_min_px: float = Field(
         default=5.0, gt=0, le=1000, description="a letter of a sign that can be read, in a video at most 640 wide"
     )

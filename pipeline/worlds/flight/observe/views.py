@@ -90,13 +90,13 @@ class Setting:
 def views(poses: PosesAt, landmarks: Sequence[Landmark], setting: Setting) -> tuple[Sighting, ...]:
     """The views of the landmarks that may be seen at all, in their order.
 
-    A landmark is in view where its centre is in the picture, it is not tiny and no farther than its size allows
-    (`range_m`), and the line from the camera to the middle of its top is clear of every building but itself. One that
-    is named by its sign is in view only where that can be read (`_is_read`). Its centre
-    is at half its height; where its top is not known, half as high as it is at least. A foot that is not known is taken
-    to lie anywhere within `MotionConfig.relief_m` of the ground at take-off, and the centre must be in the picture for
-    all of that; what has no known height and no known ground is not seen. A building of unknown height is as high as
-    it may be where it stands before others.
+    A landmark is in view where its centre is in the picture, it is no farther than its size allows (`range_m`), and an
+    upper part of it (`UPPER_PARTS`) is in the picture, large enough to be recognised, and clear of every building but
+    itself. One that is named by its sign is in view only where that can be read (`_is_read`). Its centre is at half its
+    height; where its top is not known, half as high as it is at least. A foot that is not known is taken to lie
+    anywhere within `MotionConfig.relief_m` of the ground at take-off, and the centre must be in the picture for all of
+    that; what has no known height and no known ground is not seen. A building of unknown height is as high as it may be
+    where it stands before others.
 
     A landmark may be in view (`Sighting.possible`) wherever the sphere about all of it meets the cone about the
     picture.
@@ -133,8 +133,8 @@ def _may_be_seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolAr
 def may_be_noticed(poses: PosesAt, landmark: Landmark, setting: Setting) -> bool:
     """Whether a video may show a landmark large enough to be taken for another that is spoken of.
 
-    Wherever it may be in the picture, with the greatest height that it may have, and half as large as what surely is
-    seen (`MotionConfig.view_share`); whatever stands before it.
+    Wherever it may be in the picture, with the greatest height that it may have, and two fifths as large as what
+    surely is seen (`MotionConfig.view_share`); whatever stands before it.
     """
     foot = _foot(landmark, setting)
     most = foot + _rise(landmark)[1] if landmark.top_m is None else np.full(2, landmark.top_m)
@@ -146,7 +146,7 @@ def may_be_noticed(poses: PosesAt, landmark: Landmark, setting: Setting) -> bool
     away = np.maximum(np.linalg.norm(eyes - middle, axis=1) - landmark.radius_m, 0.0)
     over = np.maximum(eyes[:, 2] - foot.min(), 0.0)
     tall = landmark.radius_m * np.minimum(over / np.maximum(away, 1e-9), 1.0) + (most.max() - foot.min()) / 2
-    large = _is_large(landmark.radius_m, tall, away, setting.config.view_share / 2, setting)
+    large = _is_large(landmark.radius_m, tall, away, 0.4 * setting.config.view_share, setting)
     return bool((large | ~np.isfinite(away)).any())
 
 
@@ -167,6 +167,9 @@ def _top(landmark: Landmark, foot: FloatArray) -> FloatArray:
     return foot + _rise(landmark)[0] if landmark.top_m is None else np.full(2, landmark.top_m)
 
 
+UPPER_PARTS: Final = (1.0, 0.5, 0.25)  # of a landmark's height: what may be seen of it over houses
+
+
 def range_m(landmark: Landmark, foot: FloatArray, config: MotionConfig) -> float:
     """How far off a landmark is seen: as far as its size allows, if that is more than for any."""
     tall = float((_top(landmark, foot) - foot).min())
@@ -179,20 +182,25 @@ def _seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolArray:
     over_ground = distance_m(poses.enu_m, np.array(landmark.center))
     most = range_m(landmark, _foot(landmark, setting), setting.config)
     moments = np.flatnonzero(over_ground - landmark.radius_m <= most)
-    if len(moments):
-        moments = moments[_is_shown(poses, moments, landmark, setting)]
-    if len(moments):
-        moments = moments[_is_clear(poses.enu_m[moments], landmark, setting)]
+    for part in UPPER_PARTS:
+        rest = moments[~seen[moments]]
+        if len(rest):
+            rest = rest[_is_shown(poses, rest, landmark, part, setting)]
+        if len(rest):
+            rest = rest[_is_clear(poses.enu_m[rest], landmark, part, setting)]
+        seen[rest] = True
+    moments = np.flatnonzero(seen)
     seen[moments] = _is_read(poses, moments, landmark, setting)
     return seen
 
 
-def _is_shown(poses: PosesAt, moments: IntArray, landmark: Landmark, setting: Setting) -> BoolArray:
-    """Whether a landmark is in the picture at some moments (M,), large enough and near enough to be noticed."""
+def _is_shown(poses: PosesAt, moments: IntArray, landmark: Landmark, part: float, setting: Setting) -> BoolArray:
+    """Whether a landmark is in the picture at some moments (M,), its upper part large and near enough to be noticed."""
     camera, config = setting.camera, setting.config
     foot = _foot(landmark, setting)
-    height = (foot + _top(landmark, foot)) / 2
-    middle = np.column_stack([np.tile(landmark.center, (2, 1)), height])  # (2, 3) lowest and highest
+    top = _top(landmark, foot)
+    height = np.concatenate([(foot + top) / 2, top - part / 2 * (top - foot)])
+    middle = np.column_stack([np.tile(landmark.center, (4, 1)), height])  # of the whole and of the part
     eyes = poses.enu_m[moments]
     off_deg = np.unique([-setting.heading_error_deg, 0.0, setting.heading_error_deg])
     xy = in_picture(
@@ -205,9 +213,11 @@ def _is_shown(poses: PosesAt, moments: IntArray, landmark: Landmark, setting: Se
     )
     away = distance_m(eyes[:, None], middle).max(1)
     shown = np.isfinite(xy).all((1, 2, 3)) & (away - landmark.radius_m <= range_m(landmark, foot, config))
-    tall = _height_seen_m(eyes, landmark, foot, _top(landmark, foot), away)
+    tall = _height_seen_m(eyes, landmark, top - part * (top - foot), top, away)
     large = _is_large(landmark.radius_m, tall, away, config.view_share, setting)
-    return np.asarray(shown & (large | (landmark.radius_m == 0)))  # the size of a point is not known
+    if landmark.radius_m == 0:  # of a point the height alone may be known
+        large = tall >= 2 * config.view_share * away * setting.half_height
+    return np.asarray(shown & large)
 
 
 def _is_large(radius_m: float, tall_m: FloatArray, away_m: FloatArray, share: float, setting: Setting) -> BoolArray:
@@ -225,10 +235,11 @@ def _is_large(radius_m: float, tall_m: FloatArray, away_m: FloatArray, share: fl
     return np.asarray((wide * tall >= 1.0) & (np.minimum(wide, tall) >= THIN_MIN))
 
 
-def _is_clear(eyes_m: FloatArray, landmark: Landmark, setting: Setting) -> BoolArray:
-    """Whether no other building stands between cameras (M, 3) and the middle half of a landmark's top: (M,).
+def _is_clear(eyes_m: FloatArray, landmark: Landmark, part: float, setting: Setting) -> BoolArray:
+    """Whether no other building stands between cameras (M, 3) and the middle of a landmark's upper part: (M,).
 
-    Looked for at the middle and half way to its outline on either side: of a strip nobody knows what it is part of.
+    Looked for at its middle and half way to its outline on either side, at its top and where the part ends: of a strip
+    nobody knows what it is part of.
     """
     center = np.array(landmark.center)
     way = center - eyes_m[:, :2]
@@ -236,10 +247,11 @@ def _is_clear(eyes_m: FloatArray, landmark: Landmark, setting: Setting) -> BoolA
     across = (_outline(landmark) - center) @ side.T  # (k, M)
     half = np.stack([across.min(0), np.zeros(len(side)), across.max(0)]) / 2
     middle = center + half[:, :, None] * side  # (3, M, 2)
-    tops = np.concatenate(
-        [middle, np.full((*middle.shape[:2], 1), _top(landmark, _foot(landmark, setting))[0])], axis=2
-    )
-    return np.asarray(_clear_to(eyes_m, tops, landmark, setting).all(0))
+    foot = _foot(landmark, setting)
+    top = _top(landmark, foot)[0]
+    ends = np.unique([top, top - part * max(top - foot.min(), 0.0)])
+    upper = np.concatenate([np.insert(middle, 2, height, axis=2) for height in ends])
+    return np.asarray(_clear_to(eyes_m, upper, landmark, setting).all(0))
 
 
 def _clear_to(eyes_m: FloatArray, points_m: FloatArray, landmark: Landmark, setting: Setting) -> BoolArray:
