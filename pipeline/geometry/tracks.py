@@ -85,7 +85,18 @@ NO_BUILDINGS = Buildings((), np.empty(0), np.empty(0))
 
 @dataclass(frozen=True)
 class FlightGeometry:
-    """Track and surroundings of one flight."""
+    """Track and surroundings of one flight.
+
+    Attributes:
+        from_takeoff: whether heights count from the place of take-off; False: the log may begin in the air.
+    """
 
     track: Track
     buildings: Buildings = NO_BUILDINGS
+    from_takeoff: bool = True
+
+    @property
+    def ground_m(self) -> float:
+        """ENU height of the ground at take-off; NaN where it is not known."""
+        offset = self.track.enu_m[:, 2] - self.track.height_m
+        return float(np.nanmedian(offset)) if self.from_takeoff and np.isfinite(offset).any() else float("nan")

@@ -122,7 +122,7 @@ class SceneFiles:
             return raw.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             message = f"byte {error.start} is not UTF-8"
-            raise self.fault(path, "not_utf8", message, "this is no text; fetch the file again") from error
+            raise self.fault(path, "not_utf8", message, "save it as UTF-8; if it is no text, fetch it again") from error
 
     def json(self, path: Path, remedy: str = "fetch the file again") -> dict[str, Any]:
         """A whole file as a JSON object."""

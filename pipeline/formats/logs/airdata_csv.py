@@ -75,7 +75,7 @@ class _Table(NamedTuple):
             remedy = f"export it in one of {', '.join(filter(None, units))}"
             raise RawDataError(self.path, "unknown_unit", message, remedy)
         decimals = self.cells[role]
-        if self.layout.separator == ";":
+        if self.layout.separator in ";\t":  # where a comma parts no cells it is a decimal one
             decimals = [cell.replace(",", ".") for cell in decimals]
         values = to_numbers(decimals)
         with np.errstate(invalid="ignore"):

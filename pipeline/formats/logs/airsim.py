@@ -64,6 +64,7 @@ def _logs(by_name: Mapping[str, Sequence[str]], findings: tuple[Finding, ...]) -
             clock="simulated",
             t_s=t_s[own],
             enu_m=enu_m[own],
+            height_m=enu_m[own, 2],  # z counts from where the vehicle was started
             speed_mps=None if speed is None else speed[own],
             attitude=Series(t_s[own], quat[own]),
             findings=findings,

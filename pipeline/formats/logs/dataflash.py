@@ -199,6 +199,7 @@ class DataFlash:
                     log = replace(log, attitude=Series(att_s, flu_to_enu(quaternion(*np.radians(angles).T))))
                 if mnt_s is not None and pitch is not None:
                     log = replace(log, gimbal_pitch=Series(mnt_s, pitch))
+                log = replace(log, from_arming=True)  # LOG_DISARMED is 0 by default
                 return (replace(log, heights=_heights(tables), findings=findings, grounded=_grounded(text)),)
         raise no_position(path, ", ".join(POSITIONS))
 

@@ -307,7 +307,7 @@ def _flight(path: Path, subtitles: str) -> Log:
     fields = {name: field(text, found.starts, name) for name in FIELDS}
     place, dialect, orders = _places(fields)
     if not np.isfinite(place[:, 0]).any():
-        message = f"none of {len(found.t_s)} subtitles holds a position, only camera settings"
+        message = f"none of {len(found.t_s)} subtitles holds a position, or it is written in no way that is known"
         remedy = "switch on GPS in captions, or give the flight record of the app (Airdata CSV)"
         raise RawDataError(path, "no_positions", message, remedy)
     return _log(found, fields, place, dialect, orders)

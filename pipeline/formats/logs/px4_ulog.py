@@ -73,6 +73,7 @@ class PX4Ulog:
                         heading=None if attitude else log.heading,
                         gimbal_pitch=_gimbal(recording.topics),
                         height_m=_local_height(log, recording.topics) if log.height_m is None else log.height_m,
+                        from_arming=True,  # SDLOG_MODE, by default
                         heights=_heights(recording.topics),
                         findings=found + log.findings,
                         grounded=_grounded(recording.topics),

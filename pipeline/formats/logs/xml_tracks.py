@@ -24,6 +24,7 @@ from pipeline.core.schema import Finding
 from pipeline.formats.logs.log import Log, Series, decoded, file_bytes
 
 _DECLARES: Final = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+_ROOT: Final = {name: re.compile(rf"<(?:[\w.-]+:)?{name}[\s>]") for name in ("gpx", "kml")}  # with or without a prefix
 _CHUNK: Final = 1 << 16
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -101,7 +102,7 @@ class Kml:
 
     def is_own(self, path: Path, head: bytes) -> bool:
         """Whether there is an element <kml>."""
-        return "<kml" in decoded(head)
+        return _ROOT["kml"].search(decoded(head)) is not None
 
     def read(self, path: Path) -> tuple[Log, ...]:
         """The one flight of a file.
@@ -178,7 +179,7 @@ class Gpx:
 
     def is_own(self, path: Path, head: bytes) -> bool:
         """Whether there is an element <gpx>."""
-        return "<gpx" in decoded(head)
+        return _ROOT["gpx"].search(decoded(head)) is not None
 
     def read(self, path: Path) -> tuple[Log, ...]:
         """The one flight of a file.

@@ -130,7 +130,7 @@ class PlacedFeature:
     Args:
         features: as read.
         origin: of the flight's frame.
-        ground_m: up of the ground at take-off; None: not known, and then no height is.
+        ground_m: up of the ground at take-off; NaN: not known, and then no height above it is.
 
     Attributes:
         outlines: per feature, (k, 2) of each of its polygons.
@@ -140,7 +140,7 @@ class PlacedFeature:
         top_m: (F,) up of the top; NaN: not known.
     """
 
-    def __init__(self, features: Sequence[Feature], origin: Origin, ground_m: float | None) -> None:
+    def __init__(self, features: Sequence[Feature], origin: Origin, ground_m: float) -> None:
         self.features = tuple(features)
         corners = [outline for f in features for outline in f.outlines]
         lat_lon = np.concatenate(corners) if corners else np.empty((0, 2))
@@ -151,13 +151,12 @@ class PlacedFeature:
         placed = [[next(pieces) for _ in f.outlines] for f in features]
         self.distance_m = np.array([min(np.linalg.norm(o, axis=1).min() for o in outlines) for outlines in placed])
         self.outlines = [[o[:, :2] for o in outlines] for outlines in placed]
-        takeoff = np.nan if ground_m is None else ground_m
         # A height above sea level is of use only where the flight's is known.
         sea = np.nan if origin.alt_m is None else -origin.alt_m
-        datum = np.array([sea if f.datum == "sea" else takeoff for f in features])
+        datum = np.array([sea if f.datum == "sea" else ground_m for f in features])
         self.foot_m = datum + np.array([f.foot_m for f in features])
         self.assumed: BoolArray = np.isnan(self.foot_m)
-        self.ground_m = np.where(self.assumed, takeoff, self.foot_m)
+        self.ground_m = np.where(self.assumed, ground_m, self.foot_m)
         self.top_m = self.ground_m + np.array([f.height_m for f in features])
 
 

@@ -188,6 +188,8 @@ def test_what_needs_a_clock_is_not_asked_of_steps_and_no_landmark_where_places_a
     assert (None, None, None) in refused(steps, "air_lm")
     coarse = flight(flown, [house], findings=(finding("quantised"),))
     assert {reason for reason, *_ in refused(coarse, "air_dt")} == {"quantised"}
+    high = flight(flown, [house], findings=(finding("altitude_reference"),))
+    assert {reason for reason, *_ in refused(high, "air_dt")} == {"altitude_reference"}, "what the film shows of it"
     assert (None, None, None) in refused(flight(flown, [house]), "air_dt")
 
 

@@ -95,9 +95,10 @@ def test_midnight_is_no_jump_back(tmp_path: Path) -> None:
         airdata(ROWS).encode("utf-16"),
         airdata(ROWS, separator=";").encode(),
         airdata(ROWS, separator="\t").encode(),
+        airdata(ROWS, separator="\t").replace(".", ",").encode(),
         airdata(ROWS).replace("latitude", "Latitude").replace("datetime(utc)", '"datetime(utc)"').encode(),
     ],
-    ids=["metres", "crlf", "mark", "latin-1", "utf-16", "semicolons", "tabs", "quoted"],
+    ids=["metres", "crlf", "mark", "latin-1", "utf-16", "semicolons", "tabs", "decimal commas", "quoted"],
 )
 def test_the_same_flight_in_other_clothes(raw: bytes, tmp_path: Path) -> None:
     check_line(read(tmp_path / "a.csv", raw))

@@ -43,6 +43,7 @@ def test_real_recording() -> None:
     assert log.enu_m[0] == pytest.approx([-0.0884584, -0.0859381, 2.83123])
     track = assemble(path, log).track
     assert track.t_s[-1] == pytest.approx(235.364)
+    assert track.height_m[0] == pytest.approx(2.83123), "the recording begins in the air, its zero is the start"
     assert track.heading_deg[[0, -1]] == pytest.approx([0.18, 184.1], abs=0.1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import gpxpy
@@ -50,10 +51,11 @@ def test_segments_are_parts(segments: int, tmp_path: Path) -> None:
         gpx(ROWS).replace("\n", "\r\n").encode(),
         gpx(ROWS).replace("UTF-8", "ISO-8859-1").replace("<trk>", "<trk><name>Zürich</name>").encode("latin-1"),
         gpx(ROWS).replace("1/1", "1/0").encode(),
+        re.sub(r"<(/?)(?=\w)", r"<\1g:", gpx(ROWS)).replace("xmlns=", "xmlns:g=").encode(),
         gpx(ROWS).replace("Z</time>", "+00:00</time>").encode(),
         gpx(ROWS).replace("T10:", "T12:").replace("Z</time>", "+02:00</time>").encode(),
     ],
-    ids=["mark", "crlf", "latin-1", "1.0", "offset", "zone"],
+    ids=["mark", "crlf", "latin-1", "1.0", "prefix", "offset", "zone"],
 )
 def test_the_same_track_in_other_clothes(raw: bytes, tmp_path: Path) -> None:
     ((log, a),) = read_tracks(write(tmp_path / "a.gpx", raw))

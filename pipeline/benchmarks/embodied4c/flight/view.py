@@ -149,7 +149,8 @@ def case(
     """A case of a kind at a second of the video, about places that its video shows."""
     one = pose(view, kind, float(second), operands, fields)
     moved: frozenset[Need] = frozenset(("steps", "seconds") if kind in _TIMED else ("steps",))
-    doubt = view.flight.doubt(frozenset(("places",)) if places else moved)
+    shown: frozenset[Need] = frozenset(("places",) if view.scene.video is None else ("places", "views"))
+    doubt = view.flight.doubt(shown if places else moved)
     if doubt is not None:
         one.refuse(doubt.reason, doubt.measured, doubt.limit, doubt.unit)
     if places and view.scene.video is not None and not view.flight.seen_known:

@@ -44,7 +44,7 @@ from pipeline.worlds.flight.look.survey import (
     fits,
     survey,
 )
-from pipeline.worlds.flight.observe.flight import ground_m, observe_flight, video_seconds
+from pipeline.worlds.flight.observe.flight import observe_flight, video_seconds
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.world import Looking
 
@@ -282,7 +282,7 @@ def pictured(observed: FlightScene, geometry: FlightGeometry, picture_at: Pictur
     flight, end_s = observed.facts, video_seconds(observed)
     if flight.motion is None or flight.camera is None or end_s is None:
         raise ValueError(obstacle(observed))
-    things = things_of(flight.landmarks, geometry.buildings, ground_m(geometry.track))
+    things = things_of(flight.landmarks, geometry.buildings, geometry.ground_m)
     seen = survey(flight.motion, flight.camera, things.prisms, len(things.landmarks), picture_at, end_s)
     return PicturedThings(things, seen, _crops(flight, things, seen, picture_at, most))
 

@@ -16,7 +16,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
 from pipeline.geometry.bearings import compass_deg
-from pipeline.geometry.tracks import FlightGeometry, Track
+from pipeline.geometry.tracks import FlightGeometry
 from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark, Segment, Sighting
 from pipeline.worlds.flight.observe.descriptions import NOT_NEAR, describe
 from pipeline.worlds.flight.observe.motion import COURSE_ERROR_DEG, FlightPath, MotionConfig, paths
@@ -101,7 +101,7 @@ def _filmed(found: list[FlightPath], flight: Flight, geometry: FlightGeometry, c
     part = np.repeat([p.number for p in found], [len(p) for p in found]).astype(np.intp)
     poses = PosesAt(_joined(found, "t_s"), _joined(found, "enu_m", 3), heading, pitch, part)
     error = _course_error(found)
-    return Filmed(poses, Setting(flight.camera, ground_m(geometry.track), geometry.buildings, config, error))
+    return Filmed(poses, Setting(flight.camera, geometry.ground_m, geometry.buildings, config, error))
 
 
 def _course_error(found: list[FlightPath]) -> float:
@@ -159,12 +159,6 @@ def video_seconds(scene: FlightScene) -> float | None:
     """Length of a flight's video; None where there is none."""
     video = scene.video
     return video.frames / video.fps if video and video.frames and video.fps else None
-
-
-def ground_m(track: Track) -> float:
-    """ENU height of the place of take-off; NaN where the log has no heights above it."""
-    offset = track.enu_m[:, 2] - track.height_m
-    return float(np.nanmedian(offset)) if np.isfinite(offset).any() else float("nan")
 
 
 def _coverage(motion: FlightMotion, video_s: float | None, rate_hz: float) -> tuple[Finding, ...]:

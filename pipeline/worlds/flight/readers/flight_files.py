@@ -12,6 +12,7 @@
     route: [take off and climb to 30 metres, fly forward to the Water Tower]
     camera: {horizontal_fov_deg: 84, width: 640, height: 480, pitch_deg: -20}  # a pitch if it does not tilt
     nose_first: true                # flown with the nose ahead: where the log has no heading, it is the course
+    begins_on_ground: true          # the log begins before take-off: its heights count from there if it states none
     local_origin: {lat_deg: 52.0, lon_deg: 4.36, alt_m: 0}  # of the zero of a log with local positions (AirSim)
     landmarks: landmarks.geojson    # GeoJSON; also an OpenStreetMap extract or a CityJSON file
     buildings: delft.json           # the same formats; what has a name there is a landmark if there is no other file
@@ -100,6 +101,7 @@ class FlightSettings(_Section):
     route: tuple[Words, ...] = Field(default=(), description="a list of steps of up to 200 characters each")
     camera: CameraSettings | None = Field(default=None, description="horizontal_fov_deg, width, height, pitch_deg")
     nose_first: bool = Field(default=False, description="true or false; true: flown with the nose ahead")
+    begins_on_ground: bool = Field(default=False, description="true or false; true: the log begins before take-off")
     local_origin: Origin | None = Field(
         default=None, description="lat_deg from -90 to 90, lon_deg from -180 to 180, alt_m above sea level or null"
     )

@@ -45,7 +45,7 @@ from pipeline.worlds.flight.readers.flight_files import (
     recordings,
 )
 from pipeline.worlds.flight.readers.surroundings import Surroundings, read_surroundings
-from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
+from pipeline.worlds.flight.tracks.assemble import Assembled, assemble, begun_on_ground
 from pipeline.worlds.flight.tracks.clock import timed
 from pipeline.worlds.flight.tracks.read import never_flew, read_tracks
 
@@ -161,7 +161,8 @@ class Flights(Reader):
         findings = Findings()
         settings = _settings(files, findings)
         assembled = _track(files, settings, findings).assembled
-        return FlightGeometry(assembled.track, _surroundings(files, settings, assembled, findings).buildings)
+        walls = _surroundings(files, settings, assembled, findings).buildings
+        return FlightGeometry(assembled.track, walls, assembled.from_takeoff)
 
     def footage(self, files: SceneFiles, scene: FlightScene) -> Footage | None:
         """See `Reader.footage`."""
@@ -321,6 +322,7 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
             remedy = "write each flight to a log of its own, in a folder of its own"
             raise files.fault(path, "several_flights", message, remedy)
         assembled = _with_origin(path, settings.local_origin, *flights[0], findings)
+        assembled = begun_on_ground(assembled) if settings.begins_on_ground else assembled
         offset_s, stated = settings.video_offset_s, "video_offset_s" in settings.model_fields_set
         own_times = path == film or flights[0][0].clock == "video"
         if path == film or (own_times and not stated):

@@ -65,8 +65,8 @@ def _goal(files: SceneFiles, goal: PlacedGoal, assembled: Assembled, around: Bui
     lat, lon, height = goal.at
     origin = assembled.origin or Origin(lat_deg=lat, lon_deg=lon, alt_m=None)
     east, north, _ = to_enu(np.array([[lat, lon, origin.alt_m or 0.0]]), origin)[0].tolist()
-    ground_m = _ground_m(assembled)
-    foot = None if ground_m is None else ground_m + height - GOAL_M / 2
+    ground_m = assembled.ground_m
+    foot = None if np.isnan(ground_m) else ground_m + height - GOAL_M / 2
     tops = around.top_m if around.most_m is None else around.most_m
     inside = own_buildings(around, np.array([east, north]), None) & ~(tops < (-np.inf if foot is None else foot))
     if inside.any():
@@ -83,13 +83,6 @@ def _goal(files: SceneFiles, goal: PlacedGoal, assembled: Assembled, around: Bui
     )
 
 
-def _ground_m(assembled: Assembled) -> float | None:
-    """Height of the ground at take-off, by the first fix of known height."""
-    track = assembled.track
-    known = np.flatnonzero(np.isfinite(track.height_m) & np.isfinite(track.enu_m[:, 2]))
-    return float(track.enu_m[known[0], 2] - track.height_m[known[0]]) if len(known) else None
-
-
 def _of_maps(files: SceneFiles, settings: FlightSettings, assembled: Assembled, findings: Findings) -> Surroundings:
     naming = settings.landmarks or settings.buildings
     if naming is None:
@@ -104,7 +97,7 @@ def _of_maps(files: SceneFiles, settings: FlightSettings, assembled: Assembled, 
     if settings.buildings not in (None, naming):
         walls = _features(files, settings.buildings or "", box, True, findings)
         walls = tuple(f for f in walls if any(box.holds(outline).any() for outline in f.outlines))
-    ground_m = _ground_m(assembled)
+    ground_m = assembled.ground_m
     marks = landmarks(PlacedFeature(features, assembled.origin, ground_m), naming, findings)
     if walls:
         marks += others(
@@ -226,7 +219,7 @@ def buildings(placed: PlacedFeature) -> Buildings:
     return Buildings(outlines, placed.ground_m[index], placed.top_m[index], (placed.ground_m + rises[:, 1])[index])
 
 
-def check_heights(placed: PlacedFeature, ground_m: float | None, findings: Findings) -> None:
+def check_heights(placed: PlacedFeature, ground_m: float, findings: Findings) -> None:
     """Says what is not known of the heights, what was assumed, and where they contradict the take-off."""
     solid = np.array([f.solid for f in placed.features], dtype=bool)
     unknown = solid & np.isnan(placed.top_m)
@@ -240,7 +233,7 @@ def check_heights(placed: PlacedFeature, ground_m: float | None, findings: Findi
         remedy = "give base_m, the height of the foot above the ground at take-off, where the land is not flat"
         findings.add(note("ground_assumed_flat", "buildings", message, remedy, float(assumed.sum()), 0.0, "things"))
     known = solid & ~placed.assumed
-    if ground_m is not None and known.any():
+    if np.isfinite(ground_m) and known.any():
         off = abs(float(np.median(placed.foot_m[known])) - ground_m)
         if off > GROUND_DIFFERENCE_M:
             message = f"most buildings stand {off:.0f} m above or below the ground at take-off"

@@ -69,6 +69,13 @@ class Assembled:
     track: Track
     origin: Origin | None
     findings: tuple[Finding, ...]
+    from_takeoff: bool = True
+
+    @property
+    def ground_m(self) -> float:
+        """ENU height of the ground at take-off, by the first fix of known height; NaN: not known."""
+        offset = (self.track.enu_m[:, 2] - self.track.height_m)[: len(self.track) if self.from_takeoff else 0]
+        return float(next(iter(offset[np.isfinite(offset)]), np.nan))
 
 
 def assemble(path: Path, log: Log) -> Assembled:
@@ -109,7 +116,7 @@ def assemble(path: Path, log: Log) -> Assembled:
         stated_mps=stated_speeds(log, fixes, step_m, found),
         label=None if log.label is None else log.label[fixes.index],
     )
-    return Assembled(track, origin, tuple(found))
+    return Assembled(track, origin, tuple(found), log.from_arming or _states_height(log))
 
 
 def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -343,15 +350,26 @@ SETTLED_S: Final = 5.0  # at the start, over which the levels that the heights c
 
 def height_above_takeoff(log: Log, fixes: Fixes, local: bool, found: list[Finding]) -> FloatArray:
     """Height (N,) above take-off: as logged, else above the first fix."""
-    if log.height_m is not None and np.isfinite(log.height_m).any():
+    if log.height_m is not None and _states_height(log):
         return bounded(log.height_m[fixes.index], HIGHEST_M)
     level = fixes.enu_m[:, 2] if local else fixes.lat_lon_alt[:, 2]
     if log.ellipsoidal and log.lat_lon_alt is not None and not local:
         level = bounded(log.lat_lon_alt[fixes.index, 2], HIGHEST_M)
     message = "the log has no height above take-off; heights are above its first position"
     if np.isfinite(level).any():
-        found.append(note("height_from_first_fix", "log", message, "none needed if the log begins on the ground"))
+        remedy = "state begins_on_ground: true in flight.yaml if it does: else the camera's height is not known"
+        found.append(note("height_from_first_fix", "log", message, remedy))
     return level - level[0]
+
+
+def _states_height(log: Log) -> bool:
+    return log.height_m is not None and bool(np.isfinite(log.height_m).any())
+
+
+def begun_on_ground(assembled: Assembled) -> Assembled:
+    """The same track, where somebody knows that the log begins on the ground: its heights are above take-off."""
+    found = tuple(f for f in assembled.findings if f.name != "height_from_first_fix")
+    return replace(assembled, findings=found, from_takeoff=True)
 
 
 def check_heights(fixes: Fixes, height_m: FloatArray, heights: dict[str, FloatArray]) -> list[Finding]:

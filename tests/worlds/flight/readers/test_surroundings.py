@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -80,6 +81,24 @@ def test_heights_stand_on_the_ground_of_take_off(tmp_path: Path) -> None:
     assert flight.landmarks[0].radius_m == pytest.approx(np.sqrt(50), abs=0.01)
     assert np.array(flight.landmarks[2].outline) == pytest.approx(
         np.array([[10, 30], [30, 30], [30, 50], [10, 50]]), abs=0.05
+    )
+
+
+@pytest.mark.parametrize("said", [{}, {"begins_on_ground": True}])
+def test_a_log_without_heights_may_begin_in_the_air(said: dict[str, bool], tmp_path: Path) -> None:
+    """Only who knows that it does not can place a house of 30 m, whose foot the map lacks, about its first position."""
+    told = re.sub(r"rel_alt: \S+ ", "", srt())
+    write_map(
+        write_flight(tmp_path, MAP | said, log=told) / "landmarks.geojson",
+        box_feature((50, 20), name="Tower", height_m=30),
+    )
+    scene, flight, geometry = read(tmp_path)
+    assert ("height_from_first_fix" in names(scene)) is not bool(said)
+    tops = [*(mark.top_m for mark in flight.landmarks), geometry.ground_m]
+    assert tops == (
+        [pytest.approx(30.0, abs=1e-3), pytest.approx(0.0, abs=1e-3)]
+        if said
+        else [None, pytest.approx(np.nan, nan_ok=True)]
     )
 
 
@@ -265,13 +284,13 @@ def test_a_landmark_of_two_polygons_shows_the_larger_and_hides_with_both() -> No
         (3.0, -10.0, "takeoff", np.nan, (None, 20.0, -10.0)),
         (3.0, -10.0, "sea", 5.0, (2.0, 32.0, 2.0)),
         (None, -10.0, "sea", 5.0, (None, 20.0, -10.0)),
-        (3.0, None, "takeoff", 2.0, (None, None, np.nan)),
-        (3.0, None, "takeoff", np.nan, (None, None, np.nan)),
-        (3.0, None, "sea", 5.0, (2.0, 32.0, 2.0)),
+        (3.0, np.nan, "takeoff", 2.0, (None, None, np.nan)),
+        (3.0, np.nan, "takeoff", np.nan, (None, None, np.nan)),
+        (3.0, np.nan, "sea", 5.0, (2.0, 32.0, 2.0)),
     ],
 )
 def test_feet_and_tops(
-    alt_m: float | None, ground_m: float | None, datum: str, foot_m: float, expected: tuple[Any, Any, float]
+    alt_m: float | None, ground_m: float, datum: str, foot_m: float, expected: tuple[Any, Any, float]
 ) -> None:
     """A height of 30 m, above what is known of its foot; nothing unknown becomes a 0."""
     origin = FIJI.model_copy(update={"alt_m": alt_m})
@@ -406,5 +425,5 @@ def test_only_feet_that_a_map_states_are_held_against_the_take_off(foot_m: float
     assert found.pop("ground_assumed_flat") == (3, 0)
     assert found == ({"ground_differs": (abs(foot_m), GROUND_DIFFERENCE_M)} if told else {})
     findings = Findings()
-    check_heights(placed, None, findings)
+    check_heights(placed, np.nan, findings)
     assert "ground_differs" not in {one.name for one in findings.items}
