@@ -16,7 +16,7 @@ from rich.text import Text
 from flows.cli.output.console import console, errors, show_error
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import numbers, print_table, sentences
-from pipeline.core.errors import ConfigError, RawDataError, require_extra
+from pipeline.core.errors import RawDataError, require_extra
 from pipeline.core.files import sha256_of_file, write_atomically
 from pipeline.core.parquet import table_bytes
 
@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 
 
 def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) -> bool:
-    """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON.
-
-    Raises ConfigError where a file is missing, before any is read.
-    """
-    if missing := next((path for path in files if not path.exists()), None):
-        raise ConfigError(f"{missing}: no such file; give flight logs, films with telemetry or a folder of photographs")
+    """Turns flight logs into unified tracks: per flight a Parquet file and what was found in the log, as JSON."""
     if plot:
         require_extra("flights", "track --plot")
     from pipeline.formats.logs.registry import detect
@@ -46,7 +41,7 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
         for number, path in enumerate(files):
             progress("logs", number, len(files))
             try:
-                flights = read_tracks(path, log_format)
+                flights = read_tracks(_present(path), log_format)
                 reader = log_format or detect(path).name
             except RawDataError as error:
                 failed += 1
@@ -68,6 +63,13 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
     if failed:
         errors.print(f"{failed} of {len(files)} files could not be read")
     return not failed
+
+
+def _present(path: Path) -> Path:
+    """A path at which there is something. Raises RawDataError."""
+    if not path.exists():
+        raise RawDataError(path, "missing_file", "there is no such file", "check its name")
+    return path
 
 
 def _digest(path: Path) -> str:

@@ -13,6 +13,7 @@ import pytest
 import pipeline.core.files
 from pipeline.core.csv_tables import csv_bytes, csv_rows, read_csv
 from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.groups import by_frequency, first_named, grouped
 from pipeline.core.parquet import TableFile, read_table, table_bytes
 from pipeline.core.tables import CHECKSUMS, sums_of
 
@@ -147,3 +148,17 @@ def _write_all(path: Path) -> None:
     with TableFile(path, table(3).schema, 9, META) as file:
         file.append(table(25_037))
         file.finish()
+
+
+def test_groups_and_their_members_keep_their_order() -> None:
+    assert list(grouped(["pear", "fig", "plum", "kiwi"], len).items()) == [(4, ["pear", "plum", "kiwi"]), (3, ["fig"])]
+    assert grouped(iter(()), len) == {}
+
+
+def test_of_equally_frequent_names_the_first_comes_first() -> None:
+    assert by_frequency({"b": 2, "a": 2, "c": 3}) == [("c", 3), ("a", 2), ("b", 2)]
+
+
+def test_of_many_names_the_first_are_told_and_the_others_counted() -> None:
+    assert [first_named("abc", most) for most in (2, 3, 4)] == ["a, b, … 1 more", "a, b, c", "a, b, c"]
+    assert first_named([], 2) == ""

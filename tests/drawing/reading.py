@@ -1,4 +1,4 @@
-"""Drawings read back: what was drawn, in units of their own parts."""
+"""Drawings read back: what was drawn, in units of their own parts, and where an ink is in a picture."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 import numpy as np
+import numpy.typing as npt
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -46,3 +47,15 @@ def points(d: str) -> np.ndarray:
 def texts(svg: str) -> list[str]:
     """All that is written."""
     return ["".join(e.itertext()) for e in ElementTree.fromstring(svg).iter(f"{SVG}text")]  # noqa: S314
+
+
+Box = tuple[int, int, int, int]
+
+
+def bounds(picture: npt.NDArray[np.uint8], ink: tuple[int, int, int], within: Box = (0, 0, 640, 360)) -> Box | None:
+    """First column and row, last column and row of the pixels of an ink, of those within; None where there are none."""
+    left, top, right, bottom = within
+    rows, columns = np.nonzero((picture[top : bottom + 1, left : right + 1] == ink).all(2))
+    if not len(rows):
+        return None
+    return int(columns.min()) + left, int(rows.min()) + top, int(columns.max()) + left, int(rows.max()) + top

@@ -16,7 +16,7 @@ from pipeline.worlds.arm.facts import JOINT_STEP, PLACE_STEP_M, SHARE_STEP, Arm,
 from pipeline.worlds.arm.readers.rlbench import RLBench
 from pipeline.worlds.arm.view import BEYOND_MAX, EDGE_PX, MAP_PX, ArmView, examine
 from pipeline.worlds.registry import examined
-from tests.drawing.bounds import bounds
+from tests.drawing.reading import bounds
 from tests.worlds.arm.episodes import found, read, rows, write_demo
 
 

@@ -38,7 +38,7 @@ from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
 from pipeline.worlds.drive.view import DriveView
 from pipeline.worlds.registry import examined
 from tests.conftest import REAL_DATA
-from tests.drawing.bounds import bounds
+from tests.drawing.reading import bounds
 from tests.worlds.drive.drives import box, lane, pose, read, write_log
 
 SWEEPS = range(21)

@@ -13,7 +13,7 @@ from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Land
 from pipeline.worlds.flight.places import _EXACT, _SURE, LEAST_M, Places, _refined
 from pipeline.worlds.flight.view import FlightView, doubted_stretches, overlaps_any, within_any, without
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion, rows
-from tests.drawing.bounds import bounds
+from tests.drawing.reading import bounds
 
 MOVES = [
     ("ascend", 6, 12),

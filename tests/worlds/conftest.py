@@ -1,4 +1,4 @@
-"""The sample episodes, written and read once."""
+"""The sample drives and episodes, written once, and read."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from pathlib import Path
 import pytest
 
 from pipeline.samples.arm.write import write_samples
+from pipeline.samples.drive.write import write_drives
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.view import ArmView
 from tests.worlds.arm.episodes import read
+
+
+@pytest.fixture(scope="session")
+def sample_drives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("drives")
+    write_drives(root)
+    return root
 
 
 @pytest.fixture(scope="session")
