@@ -95,7 +95,7 @@ mutants: $(DEV) ## change random lines of pipeline/ one by one, and list those t
 
 bench: $(DEV) ## measure speed: a table in outputs/bench.txt (the model layer apart, twelve minutes: python -m tests.bench models)
 	@mkdir -p outputs
-	$(BIN)/python -m tests.bench | tee outputs/bench.txt
+	bash -o pipefail -c '$(BIN)/python -m tests.bench | tee outputs/bench.txt'
 
 schemas: $(READY) ## write meta_schemas/*.schema.json from the shared models
 	$(BIN)/scan2qa schemas
