@@ -41,7 +41,7 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
         for number, path in enumerate(files):
             progress("logs", number, len(files))
             try:
-                flights = read_tracks(_present(path), log_format)
+                flights = read_tracks(path, log_format)
                 reader = log_format or detect(path).name
             except RawDataError as error:
                 failed += 1
@@ -63,13 +63,6 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
     if failed:
         errors.print(f"{failed} of {len(files)} files could not be read")
     return not failed
-
-
-def _present(path: Path) -> Path:
-    """A path at which there is something. Raises RawDataError."""
-    if not path.exists():
-        raise RawDataError(path, "missing_file", "there is no such file", "check its name")
-    return path
 
 
 def _digest(path: Path) -> str:

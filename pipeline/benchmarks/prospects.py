@@ -101,7 +101,7 @@ def prospects(
         try:
             scene = _observed(reader, root, ref, terms, said)
             count = _count(benchmark, scene, terms)
-        except Exception as error:
+        except Exception as error:  # costs one scene, as in a build
             finding = unexpected(error, folder_of(root) / ref.files[0], ref.id).finding
             left_out.setdefault(finding, []).append(ref.id)
             continue

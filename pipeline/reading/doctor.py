@@ -61,7 +61,7 @@ def read_scenes(reader: Reader, root: Path, refs: Sequence[SceneRef], examined: 
     for ref in refs:
         try:
             scene = examined(reader.read(SceneFiles(folder_of(root), ref)))
-        except Exception as error:
+        except Exception as error:  # costs one scene, as in a build
             broken.append(unexpected(error, folder_of(root) / ref.files[0], ref.id))
         else:
             findings += [(ref.id, finding) for finding in scene.findings]

@@ -83,7 +83,7 @@ def test_a_broken_file_is_told_and_the_others_go_on(tmp_path: Path) -> None:
     assert result.exit_code == 3
     assert written(tmp_path / "out") == ["b.json", "b.parquet"]
     assert "a.csv: empty" in result.output
-    assert "missing.srt: missing_file: there is no such file" in result.output
+    assert "missing.srt: unreadable" in result.output
     assert "2 of 3 files could not be read" in result.output
 
 
