@@ -269,10 +269,12 @@ def convert(
     name: Annotated[str, typer.Argument(metavar="FORMAT", help="Format of the source: scan2qa converters lists them.")],
     source: Annotated[Path, typer.Argument(help="A capture, or a folder of captures.")],
     out: Annotated[Path, typer.Argument(help="Folder for the scenes: the root of reader scene.")],
+    verbose: Annotated[bool, typer.Option("--verbose", help="List every finding.")] = False,
 ) -> None:
     """Converts captures and annotations of other formats into scene folders, and lists doubts about them."""
     from flows.cli.convert import convert as run
 
+    configure_output(verbose=verbose)
     end(run(name, source, out))
 
 

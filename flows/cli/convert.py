@@ -31,7 +31,7 @@ def converters() -> None:
     """Prints the formats that are converted, and the real files that each was tried on."""
     table = Table("format", *sentences("reads", "tried on"), box=None)
     for converter in CONVERTERS.values():
-        real = converter.real or "made files that follow the published conventions: look at the checks of doctor"
+        real = converter.real or "made files only: read what doctor finds"
         table.add_row(converter.name, converter.about, real)
     print_table(table)
 
@@ -53,8 +53,8 @@ def convert(name: str, source: Path, out: Path) -> bool:
     broken: list[RawDataError] = []
     rows: list[tuple[str, str, str, str, str]] = []
     bare: list[Path] = []  # scenes without a label
-    start_spinner(f"Converting {name}")
-    for place in places:
+    for number, place in enumerate(places, 1):
+        start_spinner(f"Converting {name}: {number} of {len(places)}")
         try:
             rows += _converted(converter, place, out, bare)
         except Exception as error:  # costs one scene

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flows.cli.output.console import console, start_spinner, stop_spinner
+from flows.cli.output.console import console
+from flows.cli.output.progress import progress_shown
 from flows.cli.review import run_server, token_for
 from flows.orchestration.saved_build import raw_files, read_saved_build
 from flows.orchestration.watchdog import LOOPBACK
@@ -49,15 +50,15 @@ def label(
     from flows.label_app.scene import LabelledScene
 
     token = token_for(host)
-    start_spinner("Reading the scene")
-    scene = LabelledScene(folder) if scene_id is None else _of_build(folder, scene_id, fixes)
-    stop_spinner()
+    with progress_shown("reading the scene") as progress:
+        scene = LabelledScene(folder, progress) if scene_id is None else _of_build(folder, scene_id, fixes)
     if propose is not None:
         plain: Detect = partial(detect, propose)
-        with model_detector(propose, model, key_env) if model else nullcontext(plain) as ask:
-            start_spinner("Asking the detector")
-            made = scene.propose(ask)
-            stop_spinner()
+        with (
+            model_detector(propose, model, key_env) if model else nullcontext(plain) as ask,
+            progress_shown("asking the detector") as progress,
+        ):
+            made = scene.propose(ask, progress)
         left_out = "".join(f"; left out: {count} ({reason})" for reason, count in sorted(made.left_out.items()))
         console.print(f"{len(made.boxes)} boxes are proposed{left_out}")
     shown = f"[{host}]" if ":" in host else host

@@ -31,6 +31,11 @@ from pipeline.scoring.score import COUNTED, LEFT_OUT, Scored, scored, split_of
 # Behind the stem of --out: the judge's replies, as they are kept, and as provider `replay` reads them.
 CACHE: Final = ".judge.sqlite"
 RECORDING: Final = ".judge.jsonl"
+UNREAD: Final = {
+    "out_of_range": "the reply chooses a letter that the question does not have",
+    "several_letters": "the reply chooses several letters",
+    "empty": "the reply has no text",
+}
 
 
 def score(
@@ -238,7 +243,7 @@ def show_unusual(found: Scored, score: Score[Any], of: str = "") -> None:
     unread = Counter(why for why in found.unread() if why)
     for why, n in sorted(unread.items()):
         ids = [str(a.question.id) for a, own in zip(found.answers, found.unread(), strict=True) if own == why]
-        rows.append((why, str(n), first_named(ids, NAMED), "no answer is found in the reply"))
+        rows.append((why, str(n), first_named(ids, NAMED), UNREAD.get(why, "no answer is found in the reply")))
     if rows:
         heads = ("unusual", "n", "questions", "which means")
         print_listing(ReleaseListing(f"Unusual{of}", heads, rows, sentences=("questions", "which means")))

@@ -144,7 +144,8 @@ def _show(videos: Path, rows: Rows, why: Mapping[str, str]) -> bool:
     if wrong:
         print_listing(ReleaseListing(f"Videos of {videos}", ("video", "finding"), wrong, sentences=("finding",)))
     anew = sum(finding == _SHOWS_SAME for _, finding in found)
-    console.print(f"{len(rows) - len(wrong)} of {len(rows)} videos are those of the release ({anew} in another file)")
+    other = f"; {anew} of them in other files of the same pictures" if anew else ""
+    console.print(f"{len(rows) - len(wrong)} of {len(rows)} videos are those of the release{other}")
     print_json({"videos": [{"file": file, "finding": finding} for file, finding in found], "same": not wrong})
     return not wrong
 

@@ -23,6 +23,7 @@ from pipeline.core.files import read_file, write_atomically
 from pipeline.core.findings import Findings
 from pipeline.core.fixes import FixEntry, UnexpectedError
 from pipeline.core.identity import digest_of
+from pipeline.engine.stage import Progress, no_progress
 from pipeline.formats.images import jpeg_bytes, size_of
 from pipeline.formats.ply import PlyMesh
 from pipeline.formats.scene_folder import FILE, Axes, LabelledBox, SceneDocument
@@ -80,13 +81,14 @@ class LabelledScene:
     Args:
         folder: with its ``scene.json``. Where it has depth and neither mesh nor points, the depth is fused into a mesh
             beside it, which ``scene.json`` then names.
+        progress: of the fusion.
 
     Raises ConfigError, RawDataError, StoreError.
     """
 
     labels: BoxStore
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, progress: Progress = no_progress) -> None:
         folder = folder.resolve()
         require_extra("scans", "label")
         if (folder / FILE).is_symlink():
@@ -100,7 +102,7 @@ class LabelledScene:
         self._files = SceneFiles(folder.parent, SceneRef(f"scene/{folder.name}", (folder.name,), ""))
         film = film_of(self._files, Findings())
         frames = film.table.frames() if film is not None else no_frames()
-        mesh = mesh_of(self._files, Findings()) or self._fused(frames)
+        mesh = mesh_of(self._files, Findings()) or self._fused(frames, progress)
         if mesh is None and not len(frames.time_s):
             raise ConfigError(f"{folder / FILE} names neither mesh, points nor frames with poses: nothing to draw on")
         self._show(mesh, frames)
@@ -136,16 +138,21 @@ class LabelledScene:
             "frames": len(self.frames.time_s),
         }
 
-    def propose(self, detect: Callable[[bytes, list[str]], Detections | None]) -> Proposals:
+    def propose(
+        self, detect: Callable[[bytes, list[str]], Detections | None], progress: Progress = no_progress
+    ) -> Proposals:
         """Asks a detector about some frames; what it finds and no box of the scene has is proposed from now on."""
         found, labelled, unanswered = [], self.labels.read()[2], 0
-        for i in asked_frames(self.frames):
+        asked = asked_frames(self.frames)
+        for number, i in enumerate(asked):
+            progress("frames", number, len(asked))
             jpeg = self.picture(i)
             if jpeg is not None and (size := size_of(jpeg)) is not None:
                 told = detect(jpeg, names())
                 unanswered += told is None
                 if told is not None:
                     found.append((i, told, size))
+        progress("frames", len(asked), len(asked))
         made = lifted(found, self.surface, self.frames)
         new = [n for n, box in enumerate(made.boxes) if not any(_is_same(box, other) for other in labelled)]
         more = {"has a box already": len(made.boxes) - len(new), "frames without a usable answer": unanswered}
@@ -185,9 +192,9 @@ class LabelledScene:
         size = round(picture.shape[1] * scale), max(1, round(picture.shape[0] * scale))
         return jpeg_bytes(np.asarray(Image.fromarray(picture).resize(size)), 85)
 
-    def _fused(self, frames: Frames) -> PlyMesh | None:
+    def _fused(self, frames: Frames, progress: Progress) -> PlyMesh | None:
         document = document_of(self._files)
-        fused = None if document.unit == "unknown" else fused_mesh(frames)
+        fused = None if document.unit == "unknown" else fused_mesh(frames, progress)
         if fused is None:
             return None
         path = self.folder / MESH

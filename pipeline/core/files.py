@@ -136,7 +136,7 @@ def translate_os_errors(folder: Path) -> Iterator[None]:
         if error.errno == errno.EISDIR:
             there = error.filename2 or error.filename or folder
             raise StoreError(f"{told}: move {there} away, scan2qa writes something else there") from error
-        raise StoreError(f"{told}: give a folder that can be written with --out") from error
+        raise StoreError(f"{told}: give a folder that can be written") from error
 
 
 def remove_temporary(folder: Path, inner: Iterable[str]) -> None:

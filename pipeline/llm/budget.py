@@ -104,8 +104,9 @@ class BudgetGuard:
         for name, price in self._prices.items():
             if price is None and self._caps.keys() & {ALL, name}:
                 raise ConfigError(
-                    f"model {name}: money is capped (limit_cost), but its price is not known; write beside it "
-                    "price: {input: …, output: …} (US dollars per million tokens, 0 for a server of your own)"
+                    f"model {name}: money is capped (limit_cost), but its price is not known; give it as "
+                    "price: {input: …, output: …} beside the model, or to ask with --set 'price={input: …, output: …}' "
+                    "(US dollars per million tokens, 0 for a server of your own)"
                 )
         spent = cache.spent()
         self._spent = {name: sum(row.usd for row in spent if name in {ALL, row.name}) for name in self._caps}

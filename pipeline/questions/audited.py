@@ -15,10 +15,11 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.groups import first_named, grouped
 from pipeline.core.schema import Rejection
 from pipeline.core.tables import ReleaseListing
+from pipeline.core.templates import in_unit
 from pipeline.questions.published import Published
 
 STATUSES: Final = ("reproduced", "differs", "not_askable", "ambiguous", "unsupported")
-SHOWN: Final = 20  # cases that are named beside a reason
+SHOWN: Final = 3  # cases, and types of questions, that are named beside a reason
 _ROUNDING: Final = 1e-9  # of differences of decimals
 
 
@@ -128,14 +129,16 @@ def _counts(counts: Counter[str]) -> list[str]:
 
 
 def _reasons(rows: Sequence[Mapping[str, Any]]) -> ReleaseListing:
-    """The cases of each reason; those of questions that cannot be answered again are only counted."""
-    reasons = grouped((row for row in rows if row["reason"]), itemgetter("status", "reason", "question_type"))
-    cells = [
-        (reason, status, kind, str(len(own)), "" if status == "unsupported" else named(list(map(_case, own))))
-        for (status, reason, kind), own in sorted(reasons.items())
-    ]
-    heads = ("reason", "status", "question type", "n", "cases")
-    return ReleaseListing("Why", heads, cells, words=("status", "question type", "n"), sentences=("cases",))
+    """The question types and first cases of each reason; of questions that cannot be answered again the types alone."""
+    reasons = grouped((row for row in rows if row["reason"]), itemgetter("status", "reason"))
+    cells = []
+    for (status, reason), own in sorted(reasons.items()):
+        kinds = Counter(row["question_type"] for row in own)
+        types = named([f"{kind} {n}" if len(kinds) > 1 else kind for kind, n in kinds.most_common()])
+        cases = "" if status == "unsupported" else named(list(map(_case, own)))
+        cells.append((reason, status, str(len(own)), types, cases))
+    heads, texts = ("reason", "status", "n", "question types", "cases"), ("question types", "cases")
+    return ReleaseListing("Why", heads, cells, words=("status",), sentences=texts, note="--out FILE writes all cases.")
 
 
 def named(cases: Sequence[str]) -> str:
@@ -147,7 +150,7 @@ def _case(row: Mapping[str, Any]) -> str:
     if row["status"] == "differs":
         return f"{row['id']} ({row['published']} / {row['recomputed']})"
     if isinstance(row["measured"], float):
-        return f"{row['id']} ({row['measured']:.3g} {row['unit'] or ''})".replace(" )", ")")
+        return f"{row['id']} ({in_unit(format(row['measured'], '.3g'), row['unit'])})"
     return str(row["id"])
 
 

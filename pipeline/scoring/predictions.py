@@ -70,6 +70,8 @@ def rows_of_file(path: Path) -> list[Any]:
         most = ROWS_BYTES_MAX if suffix == ".jsonl" else TABLE_BYTES_MAX
         raw = read_file(path, most)
         return read(_unpacked(raw, most) if path.suffix.lower() == GZIP else raw)
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path}: no such file") from error
     except Exception as error:  # of six libraries, which raise what they like for a damaged file
         told = " ".join(str(error).split()) or type(error).__name__
         raise ConfigError(f"{path}: cannot be read as {suffix}: {told}") from error

@@ -295,7 +295,7 @@ class Builder:
             with leased(self.out) as lease:
                 yield lease
         except OSError as error:
-            hint = "give a folder that can be written with --out"
+            hint = "give a folder that can be written"
             raise StoreError(f"{self.out}: cannot write ({error.strerror}): {hint}") from error
 
 

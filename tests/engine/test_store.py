@@ -362,7 +362,7 @@ def test_a_folder_below_a_file_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StoreError) as error:
         write_atomically(tmp_path / "file" / "folder" / "x", b"")
-    expected = f"{tmp_path}/file/folder: cannot write (Not a directory): give a folder that can be written with --out"
+    expected = f"{tmp_path}/file/folder: cannot write (Not a directory): give a folder that can be written"
     assert str(error.value) == expected
 
 
@@ -445,7 +445,7 @@ def test_a_damaged_manifest_costs_nothing_but_the_reasons(damage: bytes | None, 
 
 
 FREE = "free some space"
-ELSEWHERE = "give a folder that can be written with --out"
+ELSEWHERE = "give a folder that can be written"
 FAULTS = [(errno.ENOSPC, FREE), (errno.EDQUOT, FREE), (errno.EROFS, ELSEWHERE), (errno.EIO, ELSEWHERE)]
 
 
@@ -486,7 +486,7 @@ def test_an_unwritable_folder_is_one_clear_error(inner: str, meta: Path, tmp_pat
         with pytest.raises(StoreError) as error:
             attempt(Builder(config_of(meta), out))
         assert str(error.value).startswith(f"{out}: cannot write (")
-        assert str(error.value).endswith("): give a folder that can be written with --out")
+        assert str(error.value).endswith("): give a folder that can be written")
 
 
 @pytest.mark.slow

@@ -347,9 +347,9 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
         (
             ["build", "vsi", "ROOT", "--out", "FILE"],
             1,
-            ["cannot write (", "give a folder that can be written with --out"],
+            ["cannot write (", "give a folder that can be written"],
         ),
-        (["build", "vsi", "ROOT", "--out", "FILE/below"], 1, ["cannot write (Not a directory)", "--out"]),
+        (["build", "vsi", "ROOT", "--out", "FILE/below"], 1, ["cannot write (Not a directory)"]),
         (["stage", "vsi", "unify"], 2, ["no --root was given"]),
         (["stage", "vsi", "blend", "ROOT"], 2, ["unknown stage 'blend'; did you mean blind? There are unify, "]),
         (["build", "vsi", "--dry-run", "--root", "vsi_meta=/no/such"], 2, ["/no/such: no such folder"]),
@@ -364,7 +364,7 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
             2,
             ["cannot be read as .jsonl, .json or .parquet"],
         ),
-        ([*AUDIT, "META", "--questions", "EMPTY", "--out", "FILE/x"], 1, ["cannot write (", "--out"]),
+        ([*AUDIT, "META", "--questions", "EMPTY", "--out", "FILE/x"], 1, ["cannot write ("]),
         (
             [*AUDIT, "META", "--questions", "EMPTY", "--out", "x", "--profile", "lax"],
             2,

@@ -22,6 +22,9 @@ def test_each_capture_of_a_folder_becomes_a_scene(scan2qa: Cli, tmp_path: Path) 
     assert "bad_json" in run.out
     assert "scale_unknown" in run.out
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["den"]
+    every = scan2qa("convert", "nerfstudio", tmp_path / "in/den", tmp_path / "other", "--verbose")
+    assert every.code == 0
+    assert "--verbose" not in every.out
     again = scan2qa("convert", "nerfstudio", tmp_path / "in/den", tmp_path / "out")
     assert again.code == 3
     assert "duplicate_scene" in again.out

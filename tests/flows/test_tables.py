@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 
-from flows.cli.output.console import PlainConsole, configure_output, count_of, show_error
+from flows.cli.output.console import (
+    PlainConsole,
+    _spinners,
+    configure_output,
+    count_of,
+    show_error,
+    start_spinner,
+    stop_spinner,
+)
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_table, table_writer
 from pipeline.core.errors import ConfigError
@@ -133,6 +141,23 @@ def test_a_line_for_each_stage_that_ends_and_one_now_and_then(capsys: pytest.Cap
     assert not [line for line in lines if "video" in line or "0 of 0" in line], "nothing to do is nothing to say"
 
 
+def test_a_log_says_what_lasts_until_the_next_output(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.cli.output.console.EVERY_S", 0.02)
+    said, until = "", time.monotonic() + 10
+    start_spinner("Reading\x1b[2J")
+    while said.count("s  Reading") < 2 and time.monotonic() < until:
+        time.sleep(0.01)
+        said += capsys.readouterr().err
+    assert "     0 s  Reading\N{REPLACEMENT CHARACTER}[2J\n" in said
+    stop_spinner()
+    time.sleep(0.1)
+    said = capsys.readouterr().err
+    time.sleep(0.1)
+    assert capsys.readouterr() == ("", "")
+
+
 def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     configure_output(quiet=True)
     try:
@@ -140,6 +165,8 @@ def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
             report("unify", 0, 1)
             time.sleep(0.03)
             report("unify", 1, 1)
+        start_spinner("Reading")
+        assert not _spinners
     finally:
         configure_output()
     assert capsys.readouterr() == ("", "")

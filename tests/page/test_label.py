@@ -130,7 +130,10 @@ def test_depth_without_a_mesh_is_fused_into_one_and_what_cannot_be_labelled_is_t
         (folder / "mesh.ply").unlink()
 
     folder = write(tmp_path, bare) / "room"
-    scene = LabelledScene(folder)
+    fused: list[tuple[str, int, int]] = []
+    scene = LabelledScene(folder, lambda *done: fused.append(done))
+    count = len(scene.frames.time_s)
+    assert fused == [("fuse", done, count) for done in range(count + 1)]
     assert json.loads((folder / "scene.json").read_text())["mesh"] == "mesh.ply"
     assert scene.surface.floor == pytest.approx(0, abs=0.03)
     extent = trimesh.load_mesh(folder / "mesh.ply").extents  # in the file's centimetres; the ceiling is not seen
@@ -173,11 +176,14 @@ def test_a_detector_proposes_what_has_no_box_and_one_that_answers_nonsense_is_na
 
     def ask(answer: bytes, url: str = url) -> Proposals:
         _Detector.answer = answer
-        return scene.propose(lambda jpeg, names: detect(url, jpeg, names))
+        return scene.propose(lambda jpeg, names: detect(url, jpeg, names), lambda *done: asked.append(done))
 
+    asked: list[tuple[str, int, int]] = []
     whole = [{"label": label, "box": [0, 0, 80, 60]} for label in ("sofa", "fridge door")]
     made = ask(json.dumps({"detections": whole}).encode())
     assert made.boxes
+    count = len(asked_frames(scene.frames))
+    assert asked == [("frames", done, count) for done in range(count + 1)]
     assert scene.state()["proposals"] == [box.model_dump(mode="json") for box in made.boxes]
     assert [item["label"] for item in objects(folder)] == ["refrigerator"]  # nobody has decided
     for answer, said in (

@@ -70,6 +70,25 @@ def test_cases_are_named_up_to_a_limit() -> None:
     assert named([*cases, "last"]) == ", ".join(cases) + ", … 1 more"
 
 
+def test_a_reason_is_told_once_with_its_types_and_first_cases() -> None:
+    row = {"status": "ambiguous", "reason": "too_close", "published": "", "recomputed": "", "unit": "objects"}
+    rows = [
+        row
+        | {
+            "id": str(n),
+            "question_type": "easy" if n < 2 else "hard",
+            "measured": 1.0 if n else 0.25,
+            "unit": "objects",
+        }
+        for n in range(SHOWN + 2)
+    ]
+    table = pa.Table.from_pylist([*rows, row | {"id": "9", "question_type": "size", "measured": None}])
+    why = summaries(table, "Audit", {})[1]
+    cases = ["0 (0.25 objects)", "1 (1 object)", "2 (1 object)"]
+    types = f"hard {SHOWN}, easy 2, size 1"
+    assert why.rows == [("too_close", "ambiguous", str(SHOWN + 3), types, ", ".join(cases) + ", … 3 more")]
+
+
 def question(id: int, **rest: object) -> Published:
     return Published(id, None, "s", "t", "Q?", None, "A", rest)
 

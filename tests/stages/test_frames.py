@@ -47,7 +47,10 @@ def test_frames_are_those_examined_or_the_scene_is_left_out(
     assert verify_videos(out / "videos", None)
     path.write_bytes(path.read_bytes() + (8).to_bytes(4, "big") + b"free")  # a box that holds nothing
     assert verify_videos(out / "videos", None)
-    assert "1 of 1 videos are those of the release (1 in another file)" in capsys.readouterr().out
+    assert (
+        "1 of 1 videos are those of the release; 1 of them in other files of the same pictures"
+        in capsys.readouterr().out
+    )
     path.unlink()
     assert not verify_videos(out / "videos", None)
     assert "is missing" in capsys.readouterr().out

@@ -6,6 +6,8 @@ import json
 import os
 import sys
 import textwrap
+import threading
+import time
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +18,7 @@ from rich.text import Text
 from pipeline.core.mirrors import with_urls
 
 PLAIN_WIDTH: Final = 130  # where there is no terminal to ask
+EVERY_S: Final = 30.0  # between lines of a log that tell that something is still being done
 # What a terminal obeys: names and paths come from outside. Tabs and line breaks stay.
 _OBEYED: Final = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
 
@@ -84,7 +87,7 @@ class OutputOptions:
 
 
 output_options = OutputOptions()
-_spinners: list[Status] = []
+_spinners: list[Status | _LogLines] = []
 
 
 def configure_output(*, quiet: bool = False, verbose: bool = False, as_json: bool = False) -> None:
@@ -93,11 +96,32 @@ def configure_output(*, quiet: bool = False, verbose: bool = False, as_json: boo
     console.quiet, console.stderr = quiet, as_json
 
 
+class _LogLines:
+    """Says in a log what is being done, after every `EVERY_S` seconds."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._ended, self._lock = what, threading.Event(), threading.Lock()
+
+    def start(self) -> None:
+        threading.Thread(target=self._say, args=(time.monotonic(),), daemon=True).start()
+
+    def stop(self) -> None:
+        with self._lock:  # no line comes after what is printed next
+            self._ended.set()
+
+    def _say(self, start: float) -> None:
+        while not self._ended.wait(EVERY_S):
+            with self._lock:
+                if not self._ended.is_set():
+                    errors.print(f"{time.monotonic() - start:6.0f} s  {self._what}", soft_wrap=True)
+
+
 def start_spinner(what: str) -> None:
-    """Says on a terminal what is being done, until `stop_spinner`."""
-    if errors.is_terminal and not output_options.quiet:
-        stop_spinner()
-        _spinners.append(errors.status(Text(without_controls(what))))
+    """Says what is being done until `stop_spinner`: on a terminal at once, in a log after half a minute and again."""
+    stop_spinner()
+    if not output_options.quiet:
+        told = without_controls(what)
+        _spinners.append(errors.status(Text(told)) if errors.is_terminal else _LogLines(told))
         _spinners[-1].start()
 
 

@@ -6,15 +6,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from flows.cli.output.console import console, errors, output_options, stop_spinner
+from flows.cli.output.console import EVERY_S, console, errors, output_options, stop_spinner
 from pipeline.engine.stage import Progress as Report
 from pipeline.engine.stage import no_progress
-
-EVERY_S: Final = 30.0
 
 
 @contextmanager

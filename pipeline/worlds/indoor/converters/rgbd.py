@@ -74,7 +74,7 @@ class SevenScenes:
     """Frames of 7-Scenes and of the TSDF examples that follow it."""
 
     name = "7scenes"
-    about = "frame-NNNNNN.color.png, .depth.png and .pose.txt in a folder (7-Scenes, RGB-D Scenes v2's kin)"
+    about = "frame-NNNNNN.color.png, .depth.png and .pose.txt in a folder (7-Scenes, and what writes so)"
     real = "the kitchen of 7-Scenes (125 frames)"
 
     def places(self, source: Path) -> Sequence[Path]:

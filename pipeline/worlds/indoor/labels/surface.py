@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -59,11 +59,13 @@ def surface_of(mesh: PlyMesh | SceneGeometry | None, frames: Frames) -> SampledS
     )
 
 
-def fused_mesh(frames: Frames) -> FusedMesh | None:
+def fused_mesh(frames: Frames, progress: Callable[[str, int, int], None]) -> FusedMesh | None:
     """The depth of the frames as one mesh, in the world frame; None where they have none."""
 
     def views() -> Iterator[DepthView]:
-        for i in range(0, len(frames.time_s), max(1, -(-len(frames.time_s) // FUSED_MAX))):
+        chosen = range(0, len(frames.time_s), max(1, -(-len(frames.time_s) // FUSED_MAX)))
+        for number, i in enumerate(chosen):
+            progress("fuse", number, len(chosen))
             depth = frames.depth_m(i)
             if depth is not None:
                 fx, fy, cx, cy = frames.intrinsics[i]
@@ -71,6 +73,7 @@ def fused_mesh(frames: Frames) -> FusedMesh | None:
                 # Open3D counts a pixel's middle as its number, our intrinsics from the corner.
                 lens = np.array([fx * across, fy * down, cx * across - 0.5, cy * down - 0.5])
                 yield DepthView(depth, frames.color(i), lens, frames.world_T_camera[i])
+        progress("fuse", len(chosen), len(chosen))
 
     return fuse(views())
 

@@ -298,7 +298,7 @@ def _check_labels(document: SceneDocument, counts: dict[str, int], findings: Fin
         remedy = "check these sizes: does each box hold all of its thing from every side on the page of scan2qa label?"
         findings.add(note("no_usual_size", "labels", message, remedy, len(unknown), 0, "labels"))
     for remark in document.remarks:
-        findings.add(note("remark", FILE, remark, "stated by the author of the file; no action needed"))
+        findings.add(note("remark", FILE, remark, "stated by the author of the file; do what it asks, if anything"))
 
 
 def _meanings(label: str) -> frozenset[str]:
