@@ -129,11 +129,14 @@ def trace(
     build: Annotated[
         str | None, typer.Argument(metavar="BUILD", help="A build, or its folder.", show_default="all in outputs")
     ] = None,
+    fixes: Annotated[bool, typer.Option("--fixes", help="Print only entries that could correct the source.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="List the stages and all other questions.")] = False,
 ) -> None:
     """Shows the source of a question, other questions from the same source, and how to correct it."""
     from flows.cli.trace import show_trace
 
-    show_trace(question, all_builds() if build is None else [folder_of(build)])
+    configure_output(verbose=verbose)
+    show_trace(question, all_builds() if build is None else [folder_of(build)], fixes=fixes)
 
 
 @app.command()

@@ -70,7 +70,7 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
         print_json(summary(config, folder, outcome) | {"dry_run": True} | plan_summary(found))
         build_tables.show_elsewhere(config.roots)
         build_tables.show_dry_run(outcome)
-        show_forecast(config, found, request.workers)
+        show_forecast(config, found, outcome.num_scenes, request.workers)
         return True
     began, before = time.monotonic(), _newest(folder)
     outcome = _run(request, resolved, "build", {})

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import yaml
 from rich.table import Table
 
-from flows.cli.output.console import console, print_wrapped
+from flows.cli.output.console import console, output_options, print_wrapped
 from flows.cli.output.tables import numbers, print_pairs, print_table, sentences
 from flows.orchestration.saved_build import SavedBuild, read_saved_build
 from pipeline.core.errors import ConfigError
@@ -38,12 +38,15 @@ from pipeline.stages.select import SELECT
 from pipeline.stages.unify import UNIFY
 from pipeline.worlds.registry import FIXES, WORLDS, read_scene
 
-SHOWN = 10  # siblings of each operand
+SHOWN: Final = 3  # siblings of each operand, without --verbose
 OWN_FIXES: Final = Path("fixes")  # proposed where a build has no folder of fixes yet
 
 
-def show_trace(number: int, folders: Sequence[Path]) -> None:
-    """Finds a question in one of some builds, and shows what it came from and what else came from the same."""
+def show_trace(number: int, folders: Sequence[Path], *, fixes: bool) -> None:
+    """Finds a question in one of some builds, and shows what it came from and what else came from the same.
+
+    With ``--verbose`` also the results of all stages. ``fixes``: only the entries that could correct its source.
+    """
     folder = next((folder for folder in folders if find(number, folder)), None)
     if folder is None:
         looked = ", ".join(str(folder) for folder in folders) or "outputs/"
@@ -51,24 +54,31 @@ def show_trace(number: int, folders: Sequence[Path]) -> None:
             f"No question or rejected candidate with id {number} in {looked}. Pass the build folder as second argument."
         )
     found, kept = trace(number, folder), read_saved_build(folder)
+    if fixes:
+        own = _own_fixes(kept)
+        taken = [entry.fix.id for entry in read_fixes([SHIPPED, *([own] if own.is_dir() else [])], FIXES)]
+        console.print(found.drafts(taken, datetime.now(UTC).date().isoformat()))
+        return
     _question(found, number, folder)
     print_evidence(found.row["evidence"] or ())
     source = found.scene.source
     root = kept.roots.get(source.reader)
     where = ", ".join(str(folder_of(Path(root)) / file) if root else file for file in source.files)
     print_wrapped(f"Raw data: {where} (reader {source.reader} {source.reader_version}, digest {source.sha256[:12]})")
-    table = Table("stage", "result", *sentences("made from"), title="Stages")
-    for entry in found.entries:
-        made = ", ".join(sorted(entry.parts))
-        table.add_row(entry.stage, f"key {entry.key[:12]}", made)
-    print_table(table)
+    if output_options.verbose:
+        table = Table("stage", "result", *sentences("made from"), title="Stages")
+        for entry in found.entries:
+            made = ", ".join(sorted(entry.parts))
+            table.add_row(entry.stage, f"key {entry.key[:12]}", made)
+        print_table(table)
     for one in found.findings:
         about = "" if one.subject not in found.row["operands"] else " (about what it names)"
         console.print(f"{one.severity}{about}: {one.message}; {one.remedy}")
     for name, rows in found.siblings.items():
-        listed = first_named([f"{row['id']} ({row['task']})" for row in rows], SHOWN)
+        most = len(rows) if output_options.verbose else SHOWN
+        listed = first_named([f"{row['id']} ({row['task']})" for row in rows], most)
         print_wrapped(f"Other questions about {name}: {listed or 'none'}")
-    _paste(found, kept)
+    _correct(number, folder, found, kept)
 
 
 def _question(found: Trace, number: int, folder: Path) -> None:
@@ -105,20 +115,23 @@ def print_evidence(rows: Sequence[Mapping[str, Any]]) -> None:
     print_table(table)
 
 
-def _paste(found: Trace, kept: SavedBuild) -> None:
+def _own_fixes(kept: SavedBuild) -> Path:
+    """The folder of a build's own fixes, or that which is proposed to it."""
     fixes: dict[str, Any] = kept.configured.get("fixes") or {}
-    folder = Path(fixes.get("folder") or OWN_FIXES).resolve()
-    taken = [entry.fix.id for entry in read_fixes([SHIPPED, *([folder] if folder.is_dir() else [])], FIXES)]
-    file = folder / f"{found.read.dataset}.yaml"
-    hint = "target: box with the right box under set, or category; docs/maintain/fixes.md lists all targets"
-    console.print()
-    print_wrapped(f"To correct the source, put one of these into {file} ({hint}):")
-    console.print()
-    today = datetime.now(UTC).date().isoformat()
-    console.print(found.drafts(taken, today))
-    if not fixes.get("folder"):
-        console.print()
-        print_wrapped(f"Then build again with --set fixes.folder={folder}, which is saved.")
+    return Path(fixes.get("folder") or OWN_FIXES).resolve()
+
+
+def _correct(number: int, folder: Path, found: Trace, kept: SavedBuild) -> None:
+    """Says how the source is corrected, and where there is more."""
+    own, saved = _own_fixes(kept), (kept.configured.get("fixes") or {}).get("folder")
+    file = own / f"{found.read.dataset}.yaml"
+    print_wrapped(
+        f"To correct the source: scan2qa trace {number} {folder} --fixes prints entries, with the values as they are; "
+        f"put one with the right values into {file} (docs/maintain/fixes.md), and build again"
+        + ("." if saved else f" with --set fixes.folder={own}, which is saved.")
+    )
+    if not output_options.verbose:
+        console.print("--verbose lists the stages and all other questions.")
 
 
 _GENERAL: Final = {"target": "drop_scene"}

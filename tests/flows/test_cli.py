@@ -156,7 +156,10 @@ def test_the_output_goes_to_a_folder_of_the_builds_name(
 def test_a_dry_run_writes_nothing(scan2qa: Cli, root: str, tmp_path: Path) -> None:
     run = scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out", "--dry-run")
     assert (run.code, run.err) == (0, "")
-    assert f"would run unify samples/{VICTIM} (new)" in run.out
+    assert re.match(r"Would run \d+ stages \(unify to export\) for 3 of 3 scenes: new\n", run.out), run.out
+    assert len(run.out.splitlines()) < 24
+    every = scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "out", "--dry-run", "--verbose")
+    assert f"would run unify samples/{VICTIM} (new)" in every.out
     assert not (tmp_path / "out").exists()
 
 

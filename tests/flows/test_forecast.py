@@ -142,13 +142,14 @@ def test_a_dry_run_tells_models_time_and_disk_as_json(
     )
     asked = ("--set", f"blind={{models: [{model}], orders: 2}}", "--limit-cost", "0.001")
     arguments = ("build", "vsi", "--root", f"vsi_meta={meta}", "--out", tmp_path / "out", "--dry-run", *asked)
-    run = scan2qa(*arguments)
+    run, every = scan2qa(*arguments), scan2qa(*arguments, "--verbose")
     assert (run.code, run.err) == (0, "")
     for part in ("Questions at most (dry run)", "Models asked (dry run", "The limit of 0.001 USD may be reached"):
-        assert part in run.out
+        assert part in every.out
+        assert (part in run.out) == (not part.startswith("Questions"))
     as_json = scan2qa(*arguments, "--json")
     told: dict[str, Any] = json.loads(as_json.out)
-    assert "Questions at most (dry run)" in as_json.err
+    assert f"Dry run: at most {sum(told['questions_at_most'].values())} questions; " in as_json.err
     (row,) = told["models"]
     lettered = ("_rel_", "comparison")
     numbers = sum(n for task, n in told["questions_at_most"].items() if not any(word in task for word in lettered))
@@ -231,7 +232,7 @@ def test_a_reader_with_a_fault_costs_doctor_and_dry_run_one_scene(
     assert (run.code, failed[0] in told, "unexpected_error" in told) == (3, True, True)
     assert "could not convert string to float: 'x' (test_forecast.py:" in told
     dry = scan2qa("build", "vsi", "--root", f"vsi_meta={meta}", "--out", tmp_path / "new", "--dry-run")
-    assert (dry.code, "left out: unexpected error (1)" in dry.out) == (0, True)
+    assert (dry.code, "  unexpected error (1 of 3 scenes): left out\n" in dry.out) == (0, True)
 
 
 def test_a_reader_without_rates_takes_a_second_for_each_stage() -> None:

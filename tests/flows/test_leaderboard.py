@@ -53,6 +53,7 @@ def test_it_is_written_in_four_forms(scan2qa: Cli, release: Path, tmp_path: Path
     assert "&lt;b&gt;a_1&lt;/b&gt;" in html
     assert html.count("<circle") == 3, "two models and people"
     assert "guessing</text>" in html
+    assert "prefers-color-scheme: dark" in html
     markdown = (tmp_path / "l.md").read_text()
     assert "| &lt;b&gt;a_1&lt;/b&gt; | 8 | **0.875** | " in markdown
     assert "| c\\|d &amp; 5% | 8 | 0.625 | " in markdown

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from flows.cli.trace import find, trace
 from flows.orchestration.saved_build import save_if_successful
@@ -84,25 +85,23 @@ def test_what_is_not_asked_can_be_traced_too(made: Path) -> None:
 @pytest.mark.slow
 def test_on_the_terminal(made: Path, scan2qa: Cli) -> None:
     number = str(released(made, "object_counting", "chair")["id"])
-    run = scan2qa("trace", number, str(made))
+    run, every = scan2qa("trace", number, str(made)), scan2qa("trace", number, str(made), "--verbose")
     assert run.code == 0
-    for part in (
-        "samples-0007",
-        "count of chair 3 -> 5",
-        "Raw data:",
-        "made from",
-        "target: count",
-        "vsi.object_counting",
-    ):
+    for part in ("samples-0007", "count of chair 3 -> 5", "Raw data:", "vsi.object_counting"):
         assert part in run.out
+    assert ("made from" in run.out, "made from" in every.out) == (False, True)
     own = Path("fixes").resolve()
     said = " ".join(run.out.split())
-    assert f"put one of these into {own / 'samples.yaml'}" in said
-    assert said.endswith(f"Then build again with --set fixes.folder={own}, which is saved.")
+    assert f"scan2qa trace {number} {made} --fixes prints entries" in said
+    assert f"into {own / 'samples.yaml'} (docs" in said
+    assert f"build again with --set fixes.folder={own}, which is saved." in said
+    entries = scan2qa("trace", number, str(made), "--fixes")
+    assert entries.out.startswith("- id: samples-own-0001\n")
+    assert {"count", "drop_scene"} <= {entry["target"] for entry in yaml.safe_load(entries.out)}
     with save_if_successful(made, config_of(made, fixes={"folder": made.parent / "fixes"}), [], {}):
         pass
     run = scan2qa("trace", number, str(made))
-    assert f"put one of these into {made.parent / 'fixes' / 'samples.yaml'}" in " ".join(run.out.split())
+    assert f"into {made.parent / 'fixes' / 'samples.yaml'} (docs" in " ".join(run.out.split())
     assert "fixes.folder" not in run.out
     wrong = scan2qa("trace", "12", str(made))
     assert (wrong.code, "No question or rejected candidate with id 12 in" in wrong.err) == (2, True)

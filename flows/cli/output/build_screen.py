@@ -33,11 +33,11 @@ WHY: Final[Mapping[str, str]] = {
 
 def show_screen(outcome: Outcome, took: str) -> None:
     """Prints what ran, the questions by task, and what was lost and why."""
-    console.print(f"{_ran(outcome)}, {took}")
+    console.print(f"{ran(outcome)}, {took}")
     released = outcome.released
     if released:
         console.print(Text(count_of(sum(released.questions.values()), "question"), "bold"))
-        _print_tasks({**dict.fromkeys(released.rejections, 0), **released.questions})
+        print_tasks({**dict.fromkeys(released.rejections, 0), **released.questions})
     _print_lost(outcome.quarantine, released)
     if released and released.blind:
         for line in without_video(released.blind):
@@ -57,21 +57,21 @@ def listed(head: str, parts: Sequence[str], width: int) -> str:
     return line
 
 
-def _ran(outcome: Outcome) -> str:
-    """The stages that ran, the scenes that they ran for, and why."""
-    ran = list(outcome.ran)
-    if not ran:
+def ran(outcome: Outcome, verb: str = "Ran") -> str:
+    """The stages that ran (``verb``: or would run), the scenes that they ran for, and why."""
+    entries = list(outcome.ran)
+    if not entries:
         return "Nothing ran"
     stages = [stage for stage, whys in outcome.counts().items() if {*whys} - {"reused"}]
-    first = {entry.unit: entry.why for entry in reversed(ran) if entry.unit != WHOLE}
-    whys = Counter(WHY[why] for why in (first or {entry.unit: entry.why for entry in ran[:1]}).values())
+    first = {entry.unit: entry.why for entry in reversed(entries) if entry.unit != WHOLE}
+    whys = Counter(WHY[why] for why in (first or {entry.unit: entry.why for entry in entries[:1]}).values())
     named = stages[0] if len(stages) == 1 else f"{len(stages)} stages ({stages[0]} to {stages[-1]})"
     of = f" for {len(first):,} of {outcome.num_scenes:,} scenes" if first else ""
     counted = ", ".join(why if len(whys) == 1 else f"{n:,} {why}" for why, n in whys.most_common())
-    return f"Ran {named}{of}: {counted}"
+    return f"{verb} {named}{of}: {counted}"
 
 
-def _print_tasks(questions: Mapping[str, int]) -> None:
+def print_tasks(questions: Mapping[str, int]) -> None:
     """The number of questions of each task, in columns."""
     name, count = max(map(len, questions), default=0), max((len(f"{n:,}") for n in questions.values()), default=0)
     cells = [f"{task:<{name}} {n:>{count},}" for task, n in sorted(questions.items())]

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from flows.cli.output.build_screen import ran, show_left_out
 from flows.cli.output.console import console, count_of, output_options
 from flows.cli.output.tables import numbers, print_table, sentences
 from pipeline.benchmarks.prospects import Cost
@@ -30,7 +31,7 @@ from pipeline.worlds.registry import WORLDS
 
 WHICH = 3  # scenes that are named beside a reason
 SHOWN = 20  # rows of a list on the terminal; the files hold all
-NAMED = 5  # of what would run
+NAMED = 5  # places of a finding
 REASONS = 6  # why nothing is asked of a scene
 
 
@@ -282,14 +283,15 @@ def show_costs(costs: Sequence[Cost]) -> None:
 
 
 def show_dry_run(outcome: Outcome) -> None:
-    """Prints the stages that a build would run."""
-    print_table(_stages(outcome.counts(), "Stages that would run, and why (dry run)"))
+    """Prints the stages that a build would run: on a line, with ``--verbose`` for each scene."""
     due = list(outcome.ran)
-    named = len(due) if output_options.verbose else NAMED
-    for entry in due[:named]:
+    if not output_options.verbose:
+        console.print(ran(outcome, "Would run") if due else "Would run nothing: all results are up to date")
+        show_left_out(outcome.quarantine)
+        return
+    print_table(_stages(outcome.counts(), "Stages that would run, and why (dry run)"))
+    for entry in due:
         console.print(f"would run {entry.stage} {entry.unit} ({entry.why})")
-    if len(due) > named:
-        console.print(f"… and {len(due) - named:,} more; --verbose names them")
     show_quarantine(outcome.quarantine)
 
 

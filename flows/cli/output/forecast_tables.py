@@ -9,7 +9,8 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
-from flows.cli.output.console import console, count_of, print_wrapped
+from flows.cli.output.build_screen import print_tasks
+from flows.cli.output.console import console, count_of, output_options, print_wrapped
 from flows.cli.output.tables import numbers, print_table, sentences
 from flows.orchestration.forecast import Bounds, BuildForecast, Effort, table_as_of
 from pipeline.blind.forecast import Forecast
@@ -25,9 +26,12 @@ DAY_S: Final = 86_400
 LOSSES: Final = 4  # causes of lost questions that are named on a screen
 
 
-def show_forecast(config: BuildConfig, found: BuildForecast, workers: int) -> None:
-    """All of it, for a dry run."""
-    show_bounds("Questions at most (dry run)", found.bounds, config)
+def show_forecast(config: BuildConfig, found: BuildForecast, scenes: int, workers: int) -> None:
+    """All of it, for a dry run; without ``--verbose`` the questions of each task in columns, and no stages."""
+    if output_options.verbose:
+        show_bounds("Questions at most (dry run)", found.bounds, config)
+    else:
+        show_prospects("Dry run", found.bounds, found.efforts, scenes, workers, config.generate.tasks)
     if found.models is None:
         console.print("The cost of the author is unknown before stage generate has run: build once without it.")
     elif found.models:
@@ -37,7 +41,10 @@ def show_forecast(config: BuildConfig, found: BuildForecast, workers: int) -> No
         if config.limit_cost is not None and total > config.limit_cost:
             limit = f"The limit of {config.limit_cost:g} USD may be reached:"
             console.print(Text(limit, "yellow"), "no request is sent that could pass it.")
-    show_efforts("Time and disk (dry run)", found.efforts, workers)
+    if output_options.verbose:
+        show_efforts("Time and disk (dry run)", found.efforts, workers)
+    else:
+        console.print("--verbose lists every scene, task and stage.")
 
 
 def show_bounds(title: str, found: Bounds, config: BuildConfig) -> None:
@@ -50,18 +57,28 @@ def show_bounds(title: str, found: Bounds, config: BuildConfig) -> None:
     whole = [f"{_words(cost.reason)} ({len(cost.scenes)})" for cost in found.costs if not cost.tasks]
     table.add_row("all", f"{found.questions:,}", f"left out: {', '.join(whole)}" if whole else "")
     print_table(table, title)
+    _show_unread(found)
+
+
+def _show_unread(found: Bounds) -> None:
     if found.unread:
         console.print(
             f"Scenes counted at the caps, as what is in them is not known before they are read: {found.unread:,}.",
         )
 
 
-def show_prospects(title: str, found: Bounds, took: Sequence[Effort], scenes: int, workers: int) -> None:
-    """Questions at most, time and disk on one line, and one line for each of the largest losses."""
+def show_prospects(
+    title: str, found: Bounds, took: Sequence[Effort], scenes: int, workers: int, tasks: Sequence[str] = ()
+) -> None:
+    """Questions at most, time and disk on one line, those of some tasks, and a line for each of the largest losses."""
     seconds, size, more = _totals(took)
-    effort = f"{'at least ' if more else ''}{lasting(seconds)} and {_size(size)} in {_processes(workers)}"
+    effort = f"; {'at least ' if more else ''}{lasting(seconds)} and {_size(size)} in {_processes(workers)}"
     console.print()
-    console.print(Text(f"{title}: at most {count_of(found.questions, 'question')}; {effort}", "bold"))
+    told = f"{title}: at most {count_of(found.questions, 'question')}{effort if took else ''}"
+    console.print(Text(told, "bold"))
+    if tasks:
+        print_tasks({task: found.by_task.get(task, 0) for task in tasks})
+        _show_unread(found)
     costs = sorted(found.costs, key=lambda cost: (bool(cost.tasks), -(cost.questions or 0)))
     for cost in costs[:LOSSES]:
         lost = (
