@@ -19,6 +19,7 @@ from pipeline.core.files import size_of_file
 if TYPE_CHECKING:
     import av
     from av.container import InputContainer
+    from av.video.stream import VideoStream
 
 MAX_PIXELS: Final = 8192 * 4320  # of a picture: 100 MB as RGB
 _JUMP: Final = 8  # frames: a jump to the key frame before a picture takes as long as decoding so many
@@ -48,8 +49,9 @@ class VideoFacts:
             return self
         times_s = picture_times_s(path)
         facts = replace(self, width=self.height, height=self.width) if turns % 2 else self
-        steps = max(self.frames - 1, 1)
-        lasts_s = float(np.ptp(times_s)) if len(times_s) == self.frames else 0.0
+        facts = replace(facts, frames=len(times_s) or self.frames)  # an edit list leaves out what was cut away
+        steps = max(facts.frames - 1, 1)
+        lasts_s = float(np.ptp(times_s)) if len(times_s) else 0.0
         even = not lasts_s or (self.fps and abs(lasts_s * self.fps - steps) <= 1.0)
         return facts if even else replace(facts, fps=steps / lasts_s)
 
@@ -70,6 +72,17 @@ def open_video(path: Path, **options: str) -> InputContainer:
     return container
 
 
+def main_stream(container: InputContainer) -> VideoStream:
+    """The first video that is no cover, which has one picture. Raises VideoError where there is none."""
+    from av.stream import Disposition
+
+    streams = container.streams.video
+    if not streams:
+        raise VideoError("the file holds no video stream")
+    films = [s for s in streams if s.frames != 1 and not s.disposition & Disposition.attached_pic]
+    return (films or list(streams))[0]
+
+
 def _faults(*more: type[Exception]) -> tuple[type[Exception], ...]:
     """The errors that a broken video raises; AttributeError: a stream without a codec has no width."""
     from av.error import FFmpegError
@@ -81,12 +94,14 @@ def video_facts(path: Path) -> VideoFacts:
     """Facts of the first video stream. Raises VideoError."""
     try:
         with open_video(path) as container:
-            if not container.streams.video:
-                raise VideoError("the file holds no video stream")
-            stream = container.streams.video[0]
+            stream = main_stream(container)
             rate = stream.average_rate or stream.base_rate
-            frames = stream.frames or sum(packet.pts is not None for packet in container.demux(stream))
-            width, height = stream.width, stream.height
+            width, height, frames = stream.width, stream.height, stream.frames
+            if not frames:
+                timed = [packet.pts is not None for packet in container.demux(stream) if packet.size]
+                frames = sum(timed)
+                if timed and not frames:
+                    raise VideoError("its pictures have no times: put it into a container (ffmpeg -i … -c copy a.mp4)")
     except _faults() as error:
         raise VideoError(f"not a readable video: {error}") from error
     if not frames or not width or not height:
@@ -98,10 +113,16 @@ def picture_times_s(path: Path) -> FloatArray:
     """The pictures' own times in order, seconds, without decoding any; none where the file is broken."""
     try:
         with open_video(path) as container:
-            packets = container.demux(container.streams.video[0])
+            packets = _shown(container)
             return np.array(sorted(float(p.pts * p.time_base) for p in packets if p.pts is not None and p.time_base))
     except _faults(VideoError):
         return np.zeros(0)
+
+
+def _shown(container: InputContainer) -> Iterator[av.Packet]:
+    """The packets of the pictures that players show, with their times: an edit list may leave some out."""
+    packets = container.demux(main_stream(container))
+    return (packet for packet in packets if packet.pts is not None and not packet.is_discard)
 
 
 class VideoPictures:
@@ -140,8 +161,7 @@ class VideoPictures:
     def _picture(self, number: int) -> npt.NDArray[np.uint8] | None:
         if not self._times:
             with open_video(self._path) as container:
-                packets = container.demux(container.streams.video[0])
-                shown = [(packet.pts, packet.is_keyframe) for packet in packets if packet.pts is not None]
+                shown = [(packet.pts or 0, packet.is_keyframe) for packet in _shown(container)]
             self._times = sorted(time for time, _ in shown)
             keys = {time for time, is_key in shown if is_key}
             self._keys = [n for n, time in enumerate(self._times) if time in keys]
@@ -152,7 +172,7 @@ class VideoPictures:
         if self._container is None or number < self._next or key > self._next + _JUMP:
             if self._container is None:
                 self._container = open_video(self._path)
-            stream = self._container.streams.video[0]
+            stream = main_stream(self._container)
             self._container.seek(time, stream=stream)
             self._following = self._container.decode(stream)
         for frame in self._following:
@@ -207,7 +227,7 @@ def decoded_frames(path: Path) -> Iterator[av.VideoFrame]:
     count = 0
     try:
         with open_video(path) as container:
-            for frame in container.decode(video=0):
+            for frame in container.decode(main_stream(container)):
                 count += 1
                 yield frame
     except _faults(IndexError) as error:

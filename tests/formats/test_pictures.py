@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from PIL import Image
 
 from pipeline.formats.images import decoded
 from pipeline.formats.picture_tags import header_of
-from pipeline.formats.videos import VideoPictures, read_video
+from pipeline.formats.videos import VideoError, VideoPictures, paced_video, read_video, video_facts
 from pipeline.worlds.panorama.pictures import bare_jpeg
 from tests.oracles.picture_tags import beside_pixels, tags
 from tests.worlds.panorama.panoramas import jpeg, texture
@@ -157,3 +158,48 @@ def test_a_picture_is_the_same_in_any_order(film: Path, order: list[int]) -> Non
         assert abs(int(picture[24, 32, 0]) - 4 * number) <= 3
     assert pictures(60) is None
     pictures.close()
+
+
+def written_film(path: Path, cut_s: int = 0, cover: bool = False, container: str | None = None) -> Path:
+    """40 pictures at 10 Hz, each 5 lighter than the one before; of ``cut_s`` seconds only an edit list knows."""
+    with av.open(str(path), "w", format=container) as out:
+        if cover:
+            front: Any = out.add_stream("mjpeg", rate=1, width=32, height=32, pix_fmt="yuvj420p")
+            picture = av.VideoFrame.from_ndarray(np.zeros((32, 32, 3), np.uint8)).reformat(format="yuvj420p")
+            picture.pts, picture.time_base = 0, Fraction(1)
+            out.mux([*front.encode(picture), *front.encode(None)])
+        stream: Any = out.add_stream("libx264", rate=10, width=64, height=48, pix_fmt="yuv420p")
+        stream.options = {"g": "10", "bf": "0"}
+        frames = [av.VideoFrame.from_ndarray(np.full((48, 64, 3), 20 + 5 * k, np.uint8)) for k in range(40)]
+        packets = [packet for frame in [*frames, None] for packet in stream.encode(frame)]
+        for packet in packets:
+            shift = int(cut_s / packet.time_base)
+            packet.pts, packet.dts = packet.pts - shift, packet.dts - shift
+        out.mux(packets)
+    return path
+
+
+@pytest.mark.parametrize(("cut_s", "frames"), [(0, 40), (1, 30)])
+def test_what_an_edit_list_cuts_away_is_no_part_of_a_film(cut_s: int, frames: int, tmp_path: Path) -> None:
+    path = written_film(tmp_path / "a.mp4", cut_s)
+    facts = video_facts(path).as_shown(path)
+    assert (facts.frames, facts.fps) == (frames, pytest.approx(10.0))
+    shown = [int(picture.mean()) for picture in paced_video(path, 10.0, frames)]
+    assert shown == pytest.approx([20 + 5 * (k + 10 * cut_s) for k in range(frames)], abs=2)
+    pictures = VideoPictures(path)
+    assert pictures(frames) is None
+    for number in (0, frames - 1):
+        picture = pictures(number)
+        assert picture is not None
+        assert picture.mean() == pytest.approx(shown[number], abs=2)
+
+
+def test_a_cover_is_not_the_film(tmp_path: Path) -> None:
+    path = written_film(tmp_path / "a.mp4", cover=True)
+    assert (video_facts(path).frames, video_facts(path).width) == (40, 64)
+    assert len(list(read_video(path))) == 40
+
+
+def test_pictures_without_times_are_called_that(tmp_path: Path) -> None:
+    with pytest.raises(VideoError, match="no times"):
+        video_facts(written_film(tmp_path / "a.mp4", container="h264"))

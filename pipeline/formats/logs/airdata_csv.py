@@ -21,7 +21,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
 from pipeline.core.templates import load_table
-from pipeline.formats.logs.dji_srt import FEET_M, NEEDED_SATELLITES
+from pipeline.formats.logs.dji_srt import FEET_M, NEEDED_SATELLITES, PACE_TOLERANCE
 from pipeline.formats.logs.frames import flu_to_enu, quaternion
 from pipeline.formats.logs.log import Clock, Log, Series, decoded, file_bytes, to_numbers
 
@@ -35,10 +35,19 @@ _METRES: Final = {
     **dict.fromkeys(("ft", "foot", "feet"), FEET_M),
 }
 _SECONDS: Final = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3}
+_SPEEDS: Final = {
+    **dict.fromkeys(("m/s", "mps"), 1.0),
+    **dict.fromkeys(("km/h", "kmh", "kph"), 1 / 3.6),
+    "mph": 0.44704,
+    **dict.fromkeys(("ft/s", "fps"), FEET_M),
+    **dict.fromkeys(("kn", "knots"), 1852 / 3600),
+}
 _DEGREES: Final = {"": 1.0, "deg": 1.0, "degrees": 1.0, "°": 1.0, "360": 1.0}
 _HEADER: Final = re.compile(r"\s*([^()\[\]]*?)\s*(?:[(\[]([^)\]]*)[)\]])?\s*")
 _HEADER_LINES: Final = 5  # "sep=," and the like may stand before the header
 _TIME_OF_DAY: Final = re.compile(r"(\d{1,2}):(\d\d):(\d\d(?:[.,]\d+)?)\s*([AaPp][Mm])?\s*")
+_PACE_NEEDS_S: Final = 20.0  # by the times of the day, which may be whole seconds
+_PAUSE_S: Final = 3600.0  # longer steps are no flight
 _LARGEST: Final = 1e15  # larger numbers are broken
 _TRUE: Final = ("1", "true")
 
@@ -174,7 +183,8 @@ def _log(table: _Table, found: list[Finding]) -> Log:
     attitude = None
     if heading is not None and pitch is not None and roll is not None:
         attitude = Series(t_s, flu_to_enu(quaternion(*np.radians([roll, pitch, heading]))))
-    found += _filming(table, t_s)
+    found += [*_filming(table, t_s), *_pace(table, t_s)]
+    has_speed = "speed" in table.cells and table.layout.columns["speed"].unit in _SPEEDS  # it is compared, not needed
     return Log(
         name="",
         dialect=", ".join(table.layout.columns[role].title for role in table.cells),
@@ -183,6 +193,7 @@ def _log(table: _Table, found: list[Finding]) -> Log:
         lat_lon_alt=np.column_stack([*place, nothing if altitude is None else altitude]),
         height_m=height,
         usable=None if satellites is None else ~(satellites < NEEDED_SATELLITES),
+        speed_mps=table.numbers("speed", _SPEEDS) if has_speed else None,
         attitude=attitude,
         heading=None if heading is None else Series(t_s, heading % 360.0),
         gimbal_pitch=None if gimbal is None else Series(t_s, gimbal),
@@ -222,6 +233,21 @@ def _seconds(moments: Sequence[str], dates: Sequence[str] | None) -> FloatArray:
         day = days.setdefault(date, len(days))
         out[i] = day * 86400.0 + hour * 3600.0 + int(match[2]) * 60.0 + float(match[3].replace(",", "."))
     return out
+
+
+def _pace(table: _Table, t_s: FloatArray) -> list[Finding]:
+    """A doubt where the times since the start pass at another pace than those of the day."""
+    if "moment" not in table.cells:
+        return []
+    day_s = _seconds(table.cells["moment"], table.cells.get("date"))
+    steps = np.diff(np.stack([t_s, day_s]), axis=1)
+    goes = np.isfinite(steps).all(0) & (np.abs(steps) < _PAUSE_S).all(0)
+    passed, by_day = steps[:, goes].sum(1).tolist()
+    if by_day < _PACE_NEEDS_S or abs(passed / by_day - 1.0) <= PACE_TOLERANCE:
+        return []
+    message = f"{by_day:.0f} s by the times of the day are {passed:.2f} s by those since the start"
+    remedy = "are these in the unit that the header states? export the flight again"
+    return [doubt("pace", "log", message, remedy, passed / by_day, 1.0, "s/s")]
 
 
 def _filming(table: _Table, t_s: FloatArray) -> list[Finding]:

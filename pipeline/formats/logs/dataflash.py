@@ -162,7 +162,10 @@ def read_text(text: str, wanted: Collection[str]) -> Messages:
 
 
 Tables = Mapping[str, Columns]
-_OTHERS: Final = ("ATT", "MNT", "BARO")
+_OTHERS: Final = ("ATT", "MNT", "BARO", "EV", "ARM", "STAT")
+# Of EV (AP_Logger, LogEvent): whether the vehicle stood before and stands after it; None: not known.
+_EVENTS: Final = {10: (1, 1), 11: (None, 1), 15: (1, 1), 17: (0, 1), 18: (0, 1), 28: (1, 0)}
+ARMING_S: Final = 1.0  # for so long after its motors were armed it stands, where nothing else is told
 _HEAD_BYTES: Final = 16  # hold the first four letters in any encoding
 
 
@@ -199,8 +202,8 @@ class DataFlash:
                     log = replace(log, attitude=Series(att_s, flu_to_enu(quaternion(*np.radians(angles).T))))
                 if mnt_s is not None and pitch is not None:
                     log = replace(log, gimbal_pitch=Series(mnt_s, pitch))
-                log = replace(log, from_arming=True)  # LOG_DISARMED is 0 by default
-                return (replace(log, heights=_heights(tables), findings=findings, grounded=_grounded(text)),)
+                log = replace(log, heights=_heights(tables), on_ground=_on_ground(tables))
+                return (replace(log, findings=findings, grounded=_grounded(text)),)
         raise no_position(path, ", ".join(POSITIONS))
 
 
@@ -215,6 +218,29 @@ def _grounded(text: bytes) -> str | None:
     if not named or not all(name in _NOT_AERIAL for name in named):
         return None
     return f"it is a {' and a '.join(_NOT_AERIAL[name] for name in named)}"
+
+
+def _on_ground(tables: Tables) -> Series | None:
+    """Whether the vehicle stands: by a plane's STAT, or a copter's events of arming, take-off and landing.
+
+    A log usually begins as the motors are armed (LOG_DISARMED 0); a new file may begin in the air.
+    """
+    stat, events, arms = (tables.get(name, {}) for name in ("STAT", "EV", "ARM"))
+    stat_s, event_s, arm_s = _time("STAT", stat), _time("EV", events), _time("ARM", arms)
+    if stat_s is not None and "isFlying" in stat:
+        return Series(stat_s, 1.0 - stat["isFlying"])
+    rows: list[tuple[float, float | None]] = []
+    if event_s is not None and "Id" in events:
+        for t_s, number in zip(event_s.tolist(), events["Id"].tolist(), strict=True):
+            if number in _EVENTS:
+                before, after = _EVENTS[number]
+                rows += [*([] if rows else [(-np.inf, before)]), (t_s, after)]
+    elif arm_s is not None and "ArmState" in arms:
+        first_s = arm_s[arms["ArmState"] == 1][:1].tolist()
+        rows = [row for t_s in first_s for row in ((-np.inf, 1), (t_s + ARMING_S, None))]
+    if not rows:
+        return None
+    return Series(*np.array([(t_s, np.nan if value is None else value) for t_s, value in rows], dtype=np.float64).T)
 
 
 def _is_text(head: bytes) -> bool:

@@ -35,16 +35,18 @@ from pipeline.formats.logs.frames import flu_to_enu, quaternion
 from pipeline.formats.logs.log import Clock, Log, Series, decoded, file_bytes
 from pipeline.geometry.geodesy import offsets_m
 
-_END: Final = r"(?=[\s\]);<|°mf]|,(?!\d))"  # a comma before a digit is a decimal one: half of a number is none
+# A comma before a digit is a decimal one, a degree sign before one stands for minutes: half of a number is none.
+_END: Final = r"(?=[\s\]);<|mf]|,(?!\d)|°(?!\s*\d))"
 _NUM: Final = r"([-+]?\d+(?:\.\d+)?)" + _END
+_SIDED: Final = r"([-+]?\d+(?:\.\d+)?)(?:[\s°]*([nsew])\b(?!\s*[:=])|" + _END + ")"  # 46.5 S
 _PRY: Final = (
     r"\.pry\s*\(\s*([-+]?\d+(?:\.\d+)?)[^\d,)]*,\s*([-+]?\d+(?:\.\d+)?)[^\d,)]*,\s*([-+]?\d+(?:\.\d+)?)[^\d,)]*\)"
 )
 
 # Of text in lower case. The literal beginnings let `re` skip fast over the rest of a long file.
 FIELDS: Final = {
-    "latitude": re.compile(r"lat(?:itude)?\s*:\s*" + _NUM),
-    "longitude": re.compile(r"lon(?:gt?itude)?\s*:\s*" + _NUM),
+    "latitude": re.compile(r"lat(?:itude)?\s*:\s*" + _SIDED),
+    "longitude": re.compile(r"lon(?:gt?itude)?\s*:\s*" + _SIDED),
     "rel_alt": re.compile(r"rel_alt\s*:\s*" + _NUM),
     "abs_alt": re.compile(r"abs_alt\s*:\s*" + _NUM),
     "altitude": re.compile(r"\[altitude\s*:\s*" + _NUM),
@@ -65,6 +67,7 @@ FIELDS: Final = {
 FEET_M: Final = 0.3048
 NEEDED_SATELLITES: Final = 4  # for a position in three dimensions
 _DISCERNIBLE_M: Final = 20.0  # from home; nearer, noise hides which number is the latitude
+_AT_HOME_M: Final = 1.0
 _AGREES: Final = 0.05  # share of the distance by which the right order may miss it
 _TELLS_APART: Final = 3.0  # the wrong order misses it by so much more
 
@@ -75,14 +78,16 @@ def field(text: str, starts: IntArray, name: str) -> FloatArray:
     Args:
         text: the file, in lower case.
         starts: (N,) where each cue begins.
-        name: of `FIELDS`. A group that names a unit is 1 for feet, else NaN.
+        name: of `FIELDS`. A group that names a unit is 1 for feet, one that names a side 1 for south
+            or west, else NaN.
     """
     pattern = FIELDS[name]
     out = np.full((len(starts), pattern.groups), np.nan)
     cues, found = _firsts(pattern, text, starts)
     if found:
         values = np.array([match.groups("nan") for match in found])
-        out[cues] = np.where(values == "ft", "1", values).astype(np.float64)
+        values = np.where(np.isin(values, ["ft", "s", "w"]), "1", values)
+        out[cues] = np.where(np.isin(values, ["n", "e"]), "nan", values).astype(np.float64)
     return out
 
 
@@ -112,7 +117,7 @@ def order_of(pair: FloatArray, home: FloatArray, distance_m: FloatArray, with_al
 
     Args:
         pair: (N, 2) its first two numbers.
-        home: (N, 2) those of HOME(), in the same order, or NaN.
+        home: (N, 2) those of HOME(), in the same order, or NaN: then where the distance is nearly 0.
         distance_m: (N,) to home as logged, or NaN.
         with_altitude: whether the third number is an altitude. DJI writes GPS(longitude, latitude, satellites)
             and GPS(latitude, longitude, altitude).
@@ -120,6 +125,8 @@ def order_of(pair: FloatArray, home: FloatArray, distance_m: FloatArray, with_al
     size = np.median(np.abs(pair), axis=0)
     if size.max() > 90.0:  # no latitude
         return Order(bool(size[1] > 90.0), "range")
+    if np.isnan(home).any(1).all() and np.nanmin(distance_m, initial=np.inf) < _AT_HOME_M:
+        home = np.broadcast_to(pair[np.nanargmin(distance_m)], pair.shape)
     there = (distance_m > _DISCERNIBLE_M) & np.isfinite(home).all(1)
     if there.any():
         miss = []  # by what share of it the distance from home is missed under each order
@@ -232,6 +239,7 @@ def _seconds(match: re.Match[str]) -> float:
         return float("nan")
 
 
+_QUOTED: Final = 24  # words of a subtitle in which no position is found
 NONE, BRACKETED, SATELLITES, ALTITUDE, PAIR = range(5)  # what a cue's position is written in
 _NAMES: Final = {
     BRACKETED: "bracketed",
@@ -307,7 +315,11 @@ def _flight(path: Path, subtitles: str) -> Log:
     fields = {name: field(text, found.starts, name) for name in FIELDS}
     place, dialect, orders = _places(fields)
     if not np.isfinite(place[:, 0]).any():
-        message = f"none of {len(found.t_s)} subtitles holds a position, or it is written in no way that is known"
+        first = " ".join(text[found.starts[0] : [*found.starts, len(text)][1]].split()[3:_QUOTED])
+        message = (
+            f"none of {len(found.t_s)} subtitles holds a position, or it is written in no way that is known; the first "
+            f"is {first!r}"
+        )
         remedy = "switch on GPS in captions, or give the flight record of the app (Airdata CSV)"
         raise RawDataError(path, "no_positions", message, remedy)
     return _log(found, fields, place, dialect, orders)
@@ -361,7 +373,8 @@ def _heights(fields: dict[str, FloatArray]) -> tuple[FloatArray, list[str]]:
 
 def _places(fields: dict[str, FloatArray]) -> tuple[FloatArray, IntArray, dict[int, Order]]:
     """WGS84 (N, 3) of each cue, the dialect it is in, and the order of GPS() in each of its dialects."""
-    place = np.column_stack([fields["latitude"][:, 0], fields["longitude"][:, 0], fields["abs_alt"][:, 0]])
+    sides = [np.where(fields[name][:, 1] == 1.0, -1.0, 1.0) * fields[name][:, 0] for name in ("latitude", "longitude")]
+    place = np.column_stack([*sides, fields["abs_alt"][:, 0]])
     gps, known = fields["gps"], np.isfinite(fields["gps"])
     bracketed = np.isfinite(place[:, :2]).any(1)
     kinds = [BRACKETED, ALTITUDE, SATELLITES, PAIR]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import open_file, size_of_file
-from pipeline.formats.videos import VideoError, open_video
+from pipeline.formats.videos import VideoError, main_stream, open_video
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -141,10 +141,10 @@ def _tracks(container: InputContainer) -> Iterator[FilmTrack]:
 
 def _first_picture_s(container: InputContainer) -> float:
     """When the first picture is shown, seconds of the container's clock; 0 where it does not say."""
-    pictures = container.streams.video
-    if not pictures or pictures[0].start_time is None or pictures[0].time_base is None:
+    film = main_stream(container) if container.streams.video else None
+    if film is None or film.start_time is None or film.time_base is None:
         return 0.0
-    return float(pictures[0].start_time * pictures[0].time_base)
+    return float(film.start_time * film.time_base)
 
 
 def _packets(container: InputContainer, number: int, zero_s: float = 0.0) -> Iterator[TrackPacket]:

@@ -46,7 +46,8 @@ class Log:
         ellipsoidal: whether these metres are above the WGS84 ellipsoid: then only how they change is used.
         enu_m: (N, 3) local position where the log has one, or None; one of the two there must be.
         height_m: (N,) above take-off, or None.
-        from_arming: whether it begins when the motors are armed, as an autopilot's does: on the ground.
+        on_ground: 1 where the log says that the vehicle stands on the ground, 0 in the air, NaN unknown; each holds
+            until the next one, the first also before it. None: it says nothing.
         usable: (N,) False where the log itself says that there is no fix; None: it does not say.
         refused: reason -> (N,) True where the reader itself found that a position cannot be used.
         begins: (N,) True where the reader knows that a new part begins (another dialect); None: nowhere.
@@ -71,7 +72,7 @@ class Log:
     ellipsoidal: bool = False
     enu_m: FloatArray | None = None
     height_m: FloatArray | None = None
-    from_arming: bool = False
+    on_ground: Series | None = None
     usable: BoolArray | None = None
     refused: Mapping[str, BoolArray] = field(default_factory=dict)
     begins: BoolArray | None = None

@@ -25,6 +25,7 @@ from pipeline.formats.logs.log import (
     columns,
     damage_findings,
     file_bytes,
+    last_known,
     no_position,
     only_grounded,
     table,
@@ -37,6 +38,8 @@ MOUNT: Final = "mount_orientation"
 HOME: Final = "home_position"
 AIR: Final = "vehicle_air_data"
 STATUS: Final = "vehicle_status"
+LANDED: Final = "vehicle_land_detected"
+DISARMED, ARMED = (0, 1), 2  # arming_state; before 1.15 it began with 0 as well
 RECEIVERS: Final = ("vehicle_gps_position", "sensor_gps")
 NEAR_S: Final = 1.0  # a height farther than this from a position says nothing about it
 RESET_M: Final = 0.5  # the estimator corrects itself by centimetres all the time; more than that is not flown
@@ -57,7 +60,7 @@ class PX4Ulog:
     @np.errstate(invalid="ignore", over="ignore")  # damaged numbers may be anything
     def read(self, path: Path) -> tuple[Log, ...]:
         """The flight: local positions with attitude, or WGS84 ones where the estimator gave none."""
-        recording = read_topics(path, (*POSITIONS, ATTITUDE, GIMBAL, MOUNT, HOME, AIR, STATUS))
+        recording = read_topics(path, (*POSITIONS, ATTITUDE, GIMBAL, MOUNT, HOME, AIR, STATUS, LANDED))
         found, lost = recording.findings, recording.dropouts_ms
         if lost:
             message = f"the logger lost messages {len(lost)} times, {sum(lost)} ms in all"
@@ -73,7 +76,7 @@ class PX4Ulog:
                         heading=None if attitude else log.heading,
                         gimbal_pitch=_gimbal(recording.topics),
                         height_m=_local_height(log, recording.topics) if log.height_m is None else log.height_m,
-                        from_arming=True,  # SDLOG_MODE, by default
+                        on_ground=_on_ground(recording.topics),
                         heights=_heights(recording.topics),
                         findings=found + log.findings,
                         grounded=_grounded(recording.topics),
@@ -86,6 +89,25 @@ def _grounded(topics: Topics) -> str | None:
     """Why the vehicle cannot have flown: its kind, all the time; None: it may have flown."""
     kinds = column(topics[STATUS], "system_type") if STATUS in topics else None
     return None if kinds is None else only_grounded(kinds)
+
+
+def _on_ground(topics: Topics) -> Series | None:
+    """Whether the vehicle stands: by its land detector, or before that was logged while it is disarmed.
+
+    A log usually begins as the motors are armed (SDLOG_MODE 0), but a switch of the remote control (3), a stream to the
+    ground station or a new file may begin one in the air.
+    """
+    for name, key in ((LANDED, "landed"), (STATUS, "arming_state")):
+        records = topics.get(name)
+        if records is None or (t_s := _time(records)) is None or key not in (records.dtype.names or ()):
+            continue
+        value = records[key].astype(np.float64)
+        if key == "landed" or value.ndim != 1:
+            return Series(t_s, value) if value.ndim == 1 else None
+        taken_off = column(records, "takeoff_time")
+        waits = np.zeros(len(t_s), dtype=bool) if taken_off is None else (value == ARMED) & (taken_off == 0)
+        return Series(t_s, np.where(np.isin(value, DISARMED) | waits, 1.0, np.nan))
+    return None
 
 
 def _time(records: Records) -> FloatArray | None:
@@ -160,7 +182,7 @@ def _local_height(log: Log, topics: Topics) -> FloatArray | None:
     """Height above take-off at the positions of a log, from local heights that are valid; None if there is none.
 
     An estimator without a place over ground still knows its height. It counts from the home, or if none was set from
-    where it was switched on.
+    where it was switched on, if it stood there.
     """
     records = topics.get(LOCAL)
     if log.enu_m is not None or records is None or (t_s := _time(records)) is None:
@@ -172,6 +194,9 @@ def _local_height(log: Log, topics: Topics) -> FloatArray | None:
     if not len(good):
         return None
     above_home = _above_home(topics.get(HOME), down)
+    stands = _on_ground(topics)
+    if above_home is None and (stands is None or last_known(t_s[good[:1]], stands.t_s, stands.value)[0] != 1.0):
+        return None
     height = down[good[0]] - down if above_home is None else above_home
     order = good[np.argsort(t_s[good], kind="stable")]
     known_s = t_s[order]
@@ -331,6 +356,9 @@ def read_topics(path: Path, wanted: Collection[str]) -> UlogRecording:
                     topic.starts.append(body + 2)
         elif whole:
             whole = definitions.take(raw[at + 2], raw[body:after])
+        if not whole and raw.startswith(MAGIC, at):
+            message = f"a second log begins at byte {at}: several were joined"
+            raise RawDataError(path, "several_flights", message, "give each log its own file, in a folder of its own")
         if whole:
             search = body + 1  # not from here on: the size of a message, when wrong, hides others
         else:

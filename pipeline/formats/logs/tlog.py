@@ -205,6 +205,7 @@ NOT_A_VEHICLE: Final = (5, 6, 18, 26, 27, 30, 31, 32, 33, 34)
 HOME_APART_MM: Final = 1000
 NO_AUTOPILOT: Final = 8  # MAV_AUTOPILOT_INVALID: a gimbal, a camera, a ground station
 ARMED: Final = 128  # MAV_MODE_FLAG_SAFETY_ARMED
+LANDED: Final = 1  # MAV_LANDED_STATE_ON_GROUND; greater ones: in the air, taking off, landing
 ENOUGH_BEATS: Final = 10  # one is sent every second
 
 
@@ -270,6 +271,7 @@ def _log(name: str, tables: Tables, findings: tuple[Finding, ...]) -> Log:
         gimbal_pitch=None if gimbal is None else gimbal.pitch,
         heights=_heights(tables),
         grounded=_grounded(tables),
+        on_ground=_on_ground(tables),
         findings=(*log.findings, *(gimbal.findings if gimbal else ())),
     )
 
@@ -318,6 +320,21 @@ def _grounded(tables: Tables) -> str | None:
     if len(autopilot.t_s) >= ENOUGH_BEATS and not (autopilot.fields["base_mode"] & ARMED).any():
         return f"its motors were armed in none of {len(autopilot.t_s)} heartbeats"
     return None
+
+
+def _on_ground(tables: Tables) -> Series | None:
+    """Whether the vehicle stands: as it says, or where it does not while its motors are not armed."""
+    if "EXTENDED_SYS_STATE" in tables:
+        state = _one_component(tables["EXTENDED_SYS_STATE"])
+        landed = state.fields["landed_state"]
+        return Series(state.t_s, np.select([landed == LANDED, landed > LANDED], [1.0, 0.0], np.nan))
+    if "HEARTBEAT" not in tables:
+        return None
+    beats = tables["HEARTBEAT"]
+    beats = beats.take(beats.fields["autopilot"] != NO_AUTOPILOT)
+    if not len(beats.t_s):
+        return None
+    return Series(beats.t_s, np.where(beats.fields["base_mode"] & ARMED, np.nan, 1.0))
 
 
 def _one_component(table: MessageTable) -> MessageTable:
@@ -374,4 +391,4 @@ _POSITIONS: Final[dict[str, Callable[[MessageTable, Tables], Log]]] = {
     "LOCAL_POSITION_NED": _local,
 }
 POSITIONS: Final = tuple(_POSITIONS)  # in the order of preference
-MESSAGES: Final = (*POSITIONS, *GIMBALS, "ATTITUDE", "HEARTBEAT", "SCALED_PRESSURE")
+MESSAGES: Final = (*POSITIONS, *GIMBALS, "ATTITUDE", "HEARTBEAT", "SCALED_PRESSURE", "EXTENDED_SYS_STATE")

@@ -85,10 +85,11 @@ def _data(number: int, topic: Topic) -> list[bytes]:
 
 BOOTED_US: Final = 48_123_456  # time since boot at the beginning of the log
 _INFORMATION: Final = {"sys_name": "PX4", "ver_hw": "PX4_SITL", "sys_toolchain": "GNU GCC"}
-_HZ: Final = {"attitude": 20, "position": 10, "gps": 5, "gps_alone": 10, "gimbal": 5}
+_HZ: Final = {"attitude": 20, "position": 10, "gps": 5, "gps_alone": 10, "gimbal": 5, "landed": 1}
 _VELOCITY_NOISE: Final = 0.2  # of a receiver's position noise, metres per second for each metre
 _GPS_PLACE: Final = ("latitude_deg", "longitude_deg", "altitude_msl_m")
 _NO_FIX, _FIX_3D = 1, 3
+_LANDED_M: Final = 0.05  # above take-off
 # Roll and pitch held against the horizon, yaw with the vehicle: MAVLink's GIMBAL_DEVICE_FLAGS.
 _GIMBAL_FLAGS: Final = 4 | 8 | 32
 
@@ -156,7 +157,9 @@ def _attitudes(plan: FlightPlan, pose: PilotPose) -> list[Topic]:
         "q": ("float", np.stack([np.cos(half), zero, np.sin(half), zero], axis=1)),
         "device_flags": ("uint16_t", np.full(len(zero), _GIMBAL_FLAGS)),
     }
+    standing = _sampled(plan, pose, "landed")
     return [
+        Topic("vehicle_land_detected", _stamps(standing), {"landed": ("bool", standing.xyz_m[:, 2] < _LANDED_M)}),
         Topic("vehicle_attitude", _stamps(body), {"q": ("float", body.quat_ned_wxyz())}),
         Topic("gimbal_device_attitude_status", _stamps(gimbal), camera),
     ]

@@ -58,6 +58,30 @@ def test_airdata_in_feet(tmp_path: Path) -> None:
     assert measured(a)["filming"] == 3.0
 
 
+@pytest.mark.parametrize(
+    ("title", "says", "told"),
+    [
+        ("speed(mph)", 4 / 0.44704, None),
+        ("speed(m/s)", 4.0, None),
+        ("OSD.hSpeed [km/h]", 14.4, None),
+        ("speed(furlongs)", 4.0, None),  # of an unknown unit it is not compared
+        ("speed(m/s)", 40.0, "doubt"),
+    ],
+)
+def test_speed_is_held_against_the_positions(title: str, says: float, told: str | None, tmp_path: Path) -> None:
+    head, *rows = airdata(ROWS).splitlines()
+    text = "\n".join([f"{head},{title}", *(f"{row},{says}" for row in rows)]) + "\n"
+    found = {f.name: f.severity for f in read(tmp_path / "a.csv", text).findings}
+    assert found.get("speed_differs") == told
+
+
+def test_two_columns_of_times_must_pass_at_one_pace(tmp_path: Path) -> None:
+    head = "time(millisecond),datetime(utc),latitude,longitude,height_above_takeoff(m)"
+    for scale, told in ((1000, False), (1, True), (1100, True)):
+        rows = [f"{t * scale},2024-05-01 10:00:{t:02d},{46.5 + t * 1e-5},7.25,{t}" for t in range(40)]
+        assert ("pace" in measured(read(tmp_path / "a.csv", "\n".join([head, *rows]) + "\n"))) is told
+
+
 def test_phantomhelp_in_feet(tmp_path: Path) -> None:
     a = read(tmp_path / "a.csv", phantomhelp())
     check_line(a)

@@ -135,6 +135,44 @@ def test_a_rover_says_that_it_is_one(says: list[str], grounded: str | None, tmp_
     assert read(dataflash({"POS": POS, **told}), tmp_path).grounded == grounded
 
 
+ARMED, DISARMED, LANDED, TOOK_OFF = 10, 11, 18, 28
+
+
+@pytest.mark.parametrize(
+    ("events", "from_takeoff"),
+    [
+        ([(0, ARMED), (20, TOOK_OFF)], True),
+        ([(20, TOOK_OFF)], True),  # before it took off it stood
+        ([(20, LANDED), (25, DISARMED)], False),  # before it landed it flew
+        ([(20, DISARMED)], False),
+        ([(0, TOOK_OFF)], False),
+        ([(5, 99)], False),
+    ],
+)
+def test_events_tell_whether_it_stands_at_the_first_position(
+    events: list[tuple[int, int]], from_takeoff: bool, tmp_path: Path
+) -> None:
+    at, numbers = (np.resize(np.array(one), N) for one in zip(*events, strict=True))
+    told = {"EV": ("QB", {"TimeUS": BOOT_US[np.sort(at)], "Id": numbers[np.argsort(at, kind="stable")]})}
+    log = read(dataflash({"GPS": gps(), **told}), tmp_path)
+    assert assemble(tmp_path / "made.bin", log).from_takeoff is from_takeoff
+
+
+def test_arming_tells_that_it_stands_for_a_moment(tmp_path: Path) -> None:
+    arm = {"ARM": ("QB", {"TimeUS": BOOT_US, "ArmState": np.ones(N)})}
+    log = read(dataflash({"GPS": gps(), **arm}), tmp_path)
+    assert assemble(tmp_path / "made.bin", log).from_takeoff
+    log = read(dataflash({"GPS": gps(np.where(np.arange(N) < 15, 1, 3)), **arm}), tmp_path)  # a fix after 1.5 s
+    assert not assemble(tmp_path / "made.bin", log).from_takeoff
+
+
+def test_a_plane_says_whether_it_flies(tmp_path: Path) -> None:
+    for flying in (np.arange(N) > 9, np.ones(N)):
+        stat = {"STAT": ("QB", {"TimeUS": BOOT_US, "isFlying": flying})}
+        log = read(dataflash({"GPS": gps(), **stat}), tmp_path)
+        assert assemble(tmp_path / "made.bin", log).from_takeoff is not bool(flying[0])
+
+
 def test_old_clocks(tmp_path: Path) -> None:
     """Before TimeUS: milliseconds since boot in TimeMS, but in T where TimeMS is the time of the week."""
     boot_ms = BOOT_US // 1000

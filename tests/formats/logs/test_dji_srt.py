@@ -106,6 +106,21 @@ def test_decimal_commas_make_no_whole_degrees(tmp_path: Path) -> None:
     assert np.isnan(low.height_m).all()
 
 
+def test_minutes_and_seconds_make_no_whole_degrees(tmp_path: Path) -> None:
+    """Of 46°7'22.8" the part before the minutes is no position; the message quotes what stands there."""
+    text = srt([re.sub(r"(tude: \d+)\.\d+", r"""\g<1>°7'22.8\"""", bracketed(i)) for i in STEPS])
+    with pytest.raises(RawDataError, match=r"the first is .*latitude: 46°7.{1,2}22") as caught:
+        read(tmp_path / "a.srt", text)
+    assert caught.value.finding == "no_positions"
+
+
+@pytest.mark.parametrize(("north", "east"), [(" N", " E"), ("° S", "°W"), ("S", "E"), ("", "")])
+def test_a_side_of_the_equator_or_of_greenwich_is_no_ornament(north: str, east: str, tmp_path: Path) -> None:
+    text = srt([re.sub(r"(latitude: [\d.]+)", rf"\1{north}", bracketed(i)) for i in STEPS])
+    track = read(tmp_path / "a.srt", re.sub(r"(longitude: [\d.]+)", rf"\1{east}", text)).track
+    assert track.lat_lon_deg[0] == pytest.approx([-LAT0 if "S" in north else LAT0, -LON0 if "W" in east else LON0])
+
+
 def test_satellites_are_never_an_altitude(tmp_path: Path) -> None:
     for dialect in ("pro", "phantom", "rtk"):
         a = read(tmp_path / "a.srt", srt(DIALECTS[dialect]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -183,10 +184,51 @@ def test_a_valid_local_height_is_used_though_the_place_over_ground_is_not_valid(
         (LOCAL, 0): local(xy_valid=np.zeros(N, bool), z=height["z"], z_valid=height["z_valid"]),
         ("vehicle_global_position", 0): place,
     }
+    assert read(ulog(topics), tmp_path).height_m is None  # above where it was switched on, which may be in the air
+    topics["vehicle_land_detected", 0] = structured(timestamp=TIME, landed=np.arange(N) < 12)
     log = read(ulog(topics), tmp_path)
     assert log.height_m[10:] == pytest.approx(np.arange(N - 10))  # from where the height was first valid
     wait_s = (TIME[10] - TIME) / 1e6
     assert np.isnan(log.height_m[:10]).tolist() == (wait_s[:10] > 1.0).tolist()
+
+
+@pytest.mark.parametrize(
+    ("topic", "fields", "from_takeoff"),
+    [
+        ("vehicle_land_detected", {"landed": np.arange(N) < 20}, True),
+        ("vehicle_land_detected", {"landed": np.zeros(N, bool)}, False),
+        ("vehicle_status", {"arming_state": np.where(np.arange(N) < 5, 1, 2).astype("u1")}, True),
+        ("vehicle_status", {"arming_state": np.full(N, 2, "u1")}, False),  # of before takeoff_time was logged
+        ("vehicle_status", {"arming_state": np.full(N, 2, "u1"), "takeoff_time": np.zeros(N, "u8")}, True),
+        ("vehicle_status", {"arming_state": np.full(N, 2, "u1"), "takeoff_time": np.full(N, 9, "u8")}, False),
+        ("vehicle_air_data", {"baro_alt_meter": np.full(N, 30, np.float32)}, False),
+    ],
+)
+def test_heights_count_from_takeoff_if_it_stands_at_the_first_position(
+    topic: str, fields: dict[str, np.ndarray], from_takeoff: bool, tmp_path: Path
+) -> None:
+    log = read(ulog({(LOCAL, 0): local(), (topic, 0): structured(timestamp=TIME, **fields)}), tmp_path)
+    assert assemble(tmp_path / "made.ulg", log).from_takeoff is from_takeoff
+    late = replace(log, usable=np.arange(N) >= 25)  # its first position comes after it took off
+    assert assemble(tmp_path / "made.ulg", late).from_takeoff is (
+        from_takeoff and topic == "vehicle_status" and "takeoff_time" in fields
+    )
+
+
+def test_a_home_that_was_set_in_the_air_is_not_where_it_took_off(tmp_path: Path) -> None:
+    home = structured(timestamp=TIME, z=np.full(N, -2, np.float32))
+    flies = structured(timestamp=TIME, landed=np.zeros(N, bool))
+    topics = {(LOCAL, 0): local(), ("home_position", 0): home}
+    assert assemble(tmp_path / "made.ulg", read(ulog(topics), tmp_path)).from_takeoff
+    topics["vehicle_land_detected", 0] = flies
+    assert not assemble(tmp_path / "made.ulg", read(ulog(topics), tmp_path)).from_takeoff
+
+
+def test_a_second_log_behind_the_first_is_refused(tmp_path: Path) -> None:
+    one = ulog({(LOCAL, 0): local()})
+    with pytest.raises(RawDataError, match=f"a second log begins at byte {len(one)}") as caught:
+        read(one + one, tmp_path)
+    assert caught.value.finding == "several_flights"
 
 
 def test_height_is_held_against_the_receivers(tmp_path: Path) -> None:

@@ -37,6 +37,30 @@ def fix(i: int, fix_type: int, system: int = 1) -> Sent:
     return START_S + i / 10, system, message
 
 
+def state(i: int, landed: int) -> Sent:
+    return 1.7e9 + i, 1, mav.MAVLink_extended_sys_state_message(0, landed)
+
+
+def on_the_spot(i: int) -> Sent:
+    return 1.7e9 + i, 1, mav.MAVLink_local_position_ned_message(i * 1000, i, 0, -30 - i, 1, 0, -1)
+
+
+@pytest.mark.parametrize(
+    ("says", "from_takeoff"),
+    [
+        ([state(i, 1 if i < 3 else 2) for i in range(9)], True),
+        ([state(i, 2) for i in range(9)], False),
+        ([state(i, 0) for i in range(9)], False),  # undefined
+        ([(1.7e9 + i, 1, mav.MAVLink_heartbeat_message(2, 3, 0, 0, 3, 3)) for i in range(3)], True),
+        ([(1.7e9 + i, 1, mav.MAVLink_heartbeat_message(2, 3, 128, 0, 4, 3)) for i in range(3)], False),
+        ([], False),
+    ],
+)
+def test_whether_it_stands_at_the_first_local_position(says: list[Sent], from_takeoff: bool, tmp_path: Path) -> None:
+    log = read(tlog(sorted([*says, *map(on_the_spot, range(9))], key=lambda sent: sent[0])), tmp_path)
+    assert assemble(tmp_path / "made.tlog", log).from_takeoff is from_takeoff
+
+
 def heartbeat(system: int, kind: int) -> Sent:
     return START_S, system, mav.MAVLink_heartbeat_message(kind, 3, 0, 0, 0, 3)
 

@@ -94,6 +94,7 @@ def test_a_ulog_of_the_estimator_says_what_was_flown(flights: Path) -> None:
         "vehicle_gps_position",
         "vehicle_attitude",
         "gimbal_device_attitude_status",
+        "vehicle_land_detected",
     }
     local = topics["vehicle_local_position"]
     assert local["t_s"][0] == 0.0

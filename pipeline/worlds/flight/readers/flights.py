@@ -385,7 +385,8 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
         raise files.fault(files.path / FLIGHT_FILE, "offset_beyond_log", message, remedy)
     if not seconds or path is None:
         return video
-    fits = path != _one(files, settings, "log") and _check_clock(path, log, findings)
+    beside = path != _one(files, settings, "log")
+    fits = beside and _check_clock(path, log, findings)
     most, unseen, unlogged = LENGTH_TOLERANCE_S, log_s - offset_s - seconds, max(offset_s + seconds - log_s, -offset_s)
     message = f"the log lasts {log_s:.1f} s, the video {seconds:.1f} s from {offset_s:g} s of the log on: "
     stated = "video_offset_s" in settings.model_fields_set
@@ -397,6 +398,10 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
         text = f"{message}if it was cut at its start, its times are no longer those of the log"
         remedy = f"set video_offset_s in {FLIGHT_FILE}: {offset_s:g} if it was not cut, 0 if it begins with the log"
         findings.add(doubt("starts_late", "video", text, remedy, -offset_s, most, "s"))
+    elif unseen > most and log.has_video_times and beside and not (fits or stated):
+        text = f"{message}its log has times of the video, of which it was cut, and nobody says whether at its start"
+        remedy = f"set video_offset_s in {FLIGHT_FILE}: 0 if only its end was cut, else how much of its start"
+        findings.add(doubt("offset_unknown", "video", text, remedy, unseen, most, "s"))
     elif unseen > most:
         remedy = "none needed: what the video does not show is not asked about"
         text = f"{message}its end is not seen"

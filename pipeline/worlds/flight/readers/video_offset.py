@@ -30,7 +30,7 @@ from scipy.signal import correlate
 
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.errors import RawDataError
-from pipeline.formats.videos import VideoError, open_video, quarter_turns
+from pipeline.formats.videos import VideoError, main_stream, open_video, quarter_turns
 from pipeline.geometry.tracks import Track
 
 RATE_HZ: Final = 10.0  # of both curves
@@ -122,8 +122,9 @@ def _grey_pictures(video: Path) -> Iterator[tuple[float, FloatArray]]:
     due = 0.0
     try:
         with open_video(video) as container:
-            container.streams.video[0].thread_type = "AUTO"
-            for frame in container.decode(video=0):
+            stream = main_stream(container)
+            stream.thread_type = "AUTO"
+            for frame in container.decode(stream):
                 if frame.pts is None:
                     continue
                 start = frame.time if start is None else start

@@ -20,14 +20,17 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding, Origin
-from pipeline.formats.logs.log import Clock, Log, Series
+from pipeline.formats.logs.log import Clock, Log, Series, last_known
 from pipeline.geometry.tracks import Track
 from pipeline.worlds.flight.tracks.clock import GAP_S, about, straighten, timed
 from pipeline.worlds.flight.tracks.consistency import (
+    RATIO_MAX,
+    REMEDY,
     below_zero,
     heading_mirrored,
     height_scale,
     leans_elsewhere,
+    too_fast,
     velocity_axes,
 )
 from pipeline.worlds.flight.tracks.fixes import (
@@ -96,13 +99,15 @@ def assemble(path: Path, log: Log) -> Assembled:
     height = height_above_takeoff(log, fixes, local, found)
     clock_s = log.t_s[fixes.index]
     heights = {k: bounded(Bracket(v, clock_s, fixes.run).scalar(), HIGHEST_M) for k, v in log.heights.items()}
+    if log.lat_lon_alt is not None:
+        heights["WGS84"] = bounded(log.lat_lon_alt[fixes.index, 2], HIGHEST_M)
     found += check_heights(fixes, height, heights)
     found += (*height_scale(log, fixes, height, heights), *below_zero(log, fixes))
     if log.velocity_mps is not None:
         stated = bounded(log.velocity_mps[fixes.index], FASTEST_MPS)
         move, lasted_s = moves_about(fixes, step_m)
         found += velocity_axes(stated, move / lasted_s[:, None])
-    found += (*heading_mirrored(fixes, heading, step_m), *leans_elsewhere(fixes, quat))
+    found += (*heading_mirrored(fixes, heading, step_m), *leans_elsewhere(fixes, quat), *too_fast(fixes))
     track = Track(
         t_s=fixes.t_s,
         enu_m=fixes.enu_m,
@@ -116,7 +121,7 @@ def assemble(path: Path, log: Log) -> Assembled:
         stated_mps=stated_speeds(log, fixes, step_m, found),
         label=None if log.label is None else log.label[fixes.index],
     )
-    return Assembled(track, origin, tuple(found), log.from_arming or _states_height(log))
+    return Assembled(track, origin, tuple(found), _from_takeoff(log, fixes, height))
 
 
 def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -133,6 +138,15 @@ def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, Flo
         quat = np.full((n, 4), np.nan)
     heading = Bracket(log.heading, clock_s, fixes.run).angle_deg() if log.heading else heading_of(quat)
     gimbal = Bracket(log.gimbal_pitch, clock_s, fixes.run).scalar() if log.gimbal_pitch else np.full(n, np.nan)
+    beyond = np.abs(np.nan_to_num(gimbal)) > GIMBAL_MAX_DEG
+    if (share := float(beyond.mean())) > MANY:
+        message = (
+            f"at {share:.1%} of the positions the gimbal points beyond {GIMBAL_MAX_DEG:g} degrees: it was left out"
+        )
+        remedy = "are its angles in another unit, as tenths of degrees, or of another axis?"
+        found.append(doubt("gimbal_frame", "log", message, remedy, share, MANY, "share"))
+        beyond = np.ones(n, dtype=bool)
+    gimbal = np.where(beyond, np.nan, gimbal)
     for what, values, then, remedy in (
         (
             "heading",
@@ -260,6 +274,7 @@ def _without_strays(fixes: Fixes, step_m: float, found: list[Finding]) -> Fixes:
 REACH_S: Final = 1.0  # a value farther than this from a position says nothing about it
 _NEARLY_ONE: Final = 0.9995  # cosine of half the angle above which slerp is a straight line
 _LARGEST: Final = 1e6  # larger angles and quaternions are broken numbers
+GIMBAL_MAX_DEG: Final = 130.0  # up or down; DJI's reach 120
 LEANS_DEG: Final = 60.0  # from upright in the median: no drone that carries a camera flies so
 _UPRIGHT: Final = 1e-3  # horizontal share of a nose that points at the sky
 
@@ -344,6 +359,7 @@ def _unit(q: FloatArray) -> FloatArray:
     return np.where(length > 0, q / np.where(length > 0, length, 1.0), np.nan)
 
 
+AIRBORNE_M: Final = 1.0  # above or below take-off; a barometer on the ground drifts by less
 APART_M: Final = 10.0  # between two heights; the vertical error of a receiver seldom reaches it
 SETTLED_S: Final = 5.0  # at the start, over which the levels that the heights count from are compared
 
@@ -357,13 +373,36 @@ def height_above_takeoff(log: Log, fixes: Fixes, local: bool, found: list[Findin
         level = bounded(log.lat_lon_alt[fixes.index, 2], HIGHEST_M)
     message = "the log has no height above take-off; heights are above its first position"
     if np.isfinite(level).any():
+        stands = _stands(log, fixes)
         remedy = "state begins_on_ground: true in flight.yaml if it does: else the camera's height is not known"
+        if np.isfinite(stands):
+            message += f", where the log has the drone {'on the ground' if stands else 'in the air'}"
+            remedy = "none needed" if stands else remedy
         found.append(note("height_from_first_fix", "log", message, remedy))
     return level - level[0]
 
 
 def _states_height(log: Log) -> bool:
     return log.height_m is not None and bool(np.isfinite(log.height_m).any())
+
+
+def _from_takeoff(log: Log, fixes: Fixes, height_m: FloatArray) -> bool:
+    """Whether heights (N,) count from the place of take-off, by what the log itself says.
+
+    A height above the first position does if the vehicle stands there, a stated one unless it is 0 where the vehicle
+    flies: its home was then set in the air.
+    """
+    stands = _stands(log, fixes)
+    if not _states_height(log):
+        return stands == 1.0
+    return stands != 0.0 or not bool(np.abs(height_m[0]) < AIRBORNE_M)
+
+
+def _stands(log: Log, fixes: Fixes) -> float:
+    """1 where the log has the vehicle on the ground at the first fix, 0 in the air, NaN where it does not say."""
+    if log.on_ground is None or not len(log.on_ground.t_s):
+        return float("nan")
+    return float(last_known(log.t_s[fixes.index[:1]], log.on_ground.t_s, log.on_ground.value)[0])
 
 
 def begun_on_ground(assembled: Assembled) -> Assembled:
@@ -405,6 +444,7 @@ SPEED_ERROR_MPS: Final = 0.5  # a step of the coordinates within the window look
 SPEED_WINDOW_S: Final = (1.0, 10.0)
 MOVES_MPS: Final = 2.0  # slower, noise hides the ratio of two speeds
 RATIO_OFF: Final = 0.03  # by which the ratio of two speeds may differ from 1; a receiver's is good to 0.1 m/s
+UNLIKE: Final = 2.5  # ratio of two speeds that no unit of one and no pace of a simulator explains: feet are 3.28
 ENOUGH: Final = 5  # samples that move
 
 
@@ -412,7 +452,7 @@ def speeds(log: Log, fixes: Fixes, step_m: float) -> FloatArray:
     """Speeds (N,) over ground and upwards together, m/s: of the logged velocities, else of the positions.
 
     Args:
-        log: whose ``velocity_mps`` counts, and whose ``speed_mps`` is compared alone.
+        log: whose ``velocity_mps`` counts unless it is of another scale; its ``speed_mps`` is compared alone.
         fixes: (N,) the samples of the track.
         step_m: quantisation of the coordinates, 0 for none.
     """
@@ -420,6 +460,11 @@ def speeds(log: Log, fixes: Fixes, step_m: float) -> FloatArray:
     if log.velocity_mps is None:
         return derived
     logged = np.sqrt((bounded(log.velocity_mps[fixes.index], FASTEST_MPS) ** 2).sum(1))
+    moves = np.isfinite(logged) & (derived + np.nan_to_num(logged) > 2 * MOVES_MPS)
+    if moves.sum() >= ENOUGH and moves.mean() > MANY:
+        moved, said = float(np.median(derived[moves])), float(np.median(logged[moves]))
+        if not said / RATIO_MAX <= moved <= said * RATIO_MAX:
+            return derived
     return np.where(np.isfinite(logged), logged, derived)
 
 
@@ -441,9 +486,13 @@ def stated_speeds(log: Log, fixes: Fixes, step_m: float, found: list[Finding]) -
     placed = derived_speeds(fixes, step_m, axes=2)
     moves = np.isfinite(stated) & (placed + np.nan_to_num(stated) > 2 * MOVES_MPS)
     if moves.sum() >= ENOUGH:
-        ratio = float(np.median(placed[moves]) / np.median(stated[moves]))
-        if abs(ratio - 1.0) > RATIO_OFF and np.isfinite(ratio):
-            message = f"the positions move at {ratio:.3f} times the speed that the log states"
+        moved, said = float(np.median(placed[moves])), float(np.median(stated[moves]))
+        ratio = moved / said if said > 0 else np.inf
+        message = f"the positions move at {moved:.2f} m/s where the log states {said:.2f} m/s"
+        if not 1.0 / UNLIKE <= ratio <= UNLIKE and moves.mean() > MANY:  # noise of a few samples is no scale
+            limit = round(said * UNLIKE, 3)
+            found.append(doubt("speed_differs", "log", message, REMEDY, round(moved, 3), limit, "m/s"))
+        elif abs(ratio - 1.0) > RATIO_OFF and np.isfinite(ratio):
             remedy = "none needed: distances are those of the positions, and a speed is asked where both agree"
             found.append(note("speed_differs", "log", message, remedy, ratio, 1.0, "ratio"))
     return stated

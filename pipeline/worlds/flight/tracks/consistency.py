@@ -15,7 +15,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Finding
 from pipeline.formats.logs.log import Log
-from pipeline.worlds.flight.tracks.fixes import HIGHEST_M, Fixes, bounded
+from pipeline.worlds.flight.tracks.fixes import FASTEST_MPS, SLACK_M, Fixes
 
 ENOUGH: Final = 10  # samples, or legs
 CLIMBED_M: Final = 5.0  # from which on a height shows its scale: the drift of a barometer or a receiver is below it
@@ -38,14 +38,12 @@ def height_scale(log: Log, fixes: Fixes, height_m: FloatArray, others: dict[str,
     """A doubt where the height changes as another one does, but by another amount or the other way.
 
     Args:
-        log: whose WGS84 and local positions have altitudes, too.
+        log: whose local positions have altitudes, too.
         fixes: (N,) the samples of the track.
         height_m: (N,) above take-off.
         others: further heights (N,), by name.
     """
-    others = dict(others)
-    if log.lat_lon_alt is not None:
-        others["the altitude"] = bounded(log.lat_lon_alt[fixes.index, 2], HIGHEST_M)
+    others = {f"the altitude of {name}": other for name, other in others.items()}
     if log.enu_m is not None:
         others["the local position"] = log.enu_m[fixes.index, 2]
     for name, other in others.items():
@@ -121,6 +119,19 @@ def heading_mirrored(fixes: Fixes, heading_deg: FloatArray, step_m: float) -> It
             f"{mirrored:.2f}, their difference to {kept:.2f} (1: always the same)"
         )
         yield doubt("heading_mirrored", "log", message, REMEDY, round(mirrored, 3), ALIKE, "share")
+
+
+def too_fast(fixes: Fixes) -> Iterator[Finding]:
+    """A doubt where the path is longer than any drone flies in the time of the log: its times count something else."""
+    moved, wait = np.hypot(*np.diff(fixes.enu_m[:, :2], axis=0).T), np.diff(fixes.t_s)
+    within = np.diff(fixes.part) == 0
+    lasted_s = float(wait[within].sum())
+    length_m = float(moved[within].sum())
+    if within.sum() >= ENOUGH and length_m > SLACK_M + FASTEST_MPS * lasted_s:
+        speed = length_m / max(lasted_s, 1e-3)
+        message = f"the positions move {length_m:.0f} m in {lasted_s:.2f} s"
+        remedy = f"do its times count what their header says, as milliseconds? {REMEDY}"
+        yield doubt("speed_differs", "log", message, remedy, round(speed, 3), FASTEST_MPS, "m/s")
 
 
 def below_zero(log: Log, fixes: Fixes) -> Iterator[Finding]:

@@ -21,6 +21,8 @@ STILL_STEP_S: Final = 0.2  # kept of a stillness, for the turns made in it: 5 Hz
 FASTEST_MPS: Final = 150.0  # over ground; faster is a reset of the position
 FASTEST_CLIMB_MPS: Final = 50.0
 SLACK_M: Final = 10.0  # a receiver's noise, on top of the speeds
+CLIMB_SLACK_M: Final = 5.0  # from one fix to the next, upwards; it drifts by more, but not at once
+HARDEST_MPS2: Final = 40.0  # four times gravity: no drone that films
 _LARGEST_M: Final = 1e9  # larger local positions are broken numbers
 _LATE: Final = 1.5  # usual waits for a fix
 _NULL_ISLAND_DEG: Final = 1e-3
@@ -172,7 +174,28 @@ def leaps(enu_m: FloatArray, t_s: FloatArray, part: IntArray, step_m: float, lag
     wait = t_s[lag:] - t_s[:-lag]
     over_ground = np.hypot(move[:, 0], move[:, 1]) > SLACK_M + 3.0 * step_m + FASTEST_MPS * wait
     upwards = move[:, 2] > SLACK_M + FASTEST_CLIMB_MPS * wait
-    return np.asarray((over_ground | upwards) & (part[lag:] == part[:-lag]))
+    jump = _jumps(enu_m, t_s, part, step_m) if lag == 1 else False
+    return np.asarray((over_ground | upwards | jump) & (part[lag:] == part[:-lag]))
+
+
+def _jumps(enu_m: FloatArray, t_s: FloatArray, part: IntArray, step_m: float) -> BoolArray:
+    """Steps (N - 1,) that nothing flies: off by metres from the speeds before and after, at `HARDEST_MPS2` or more.
+
+    So a receiver moves that changes its kind of fix, or the level of its altitudes, in flight. To come by ``off``
+    metres beyond what either speed brings and to have those speeds again takes an acceleration of 4 off / wait².
+    """
+    wait = np.maximum(np.diff(t_s), 1e-6)
+    speed, joined = np.diff(enu_m, axis=0) / wait[:, None], np.diff(part) == 0
+    known = np.stack([np.append(False, joined[:-1]), np.append(joined[1:], False)])[:, :, None]
+    before, after = np.roll(speed, 1, axis=0), np.roll(speed, -1, axis=0)
+    before, after = np.where(known[0], before, after), np.where(known[1], after, before)
+    off = np.full((len(wait), 2), 0.0)
+    for k, axes in enumerate((slice(0, 2), slice(2, 3))):
+        change, own = after[:, axes] - before[:, axes], speed[:, axes] - before[:, axes]
+        share = np.clip((own * change).sum(1) / np.maximum((change**2).sum(1), 1e-9), 0.0, 1.0)
+        off[:, k] = np.sqrt(((own - share[:, None] * change) ** 2).sum(1)) * wait
+    least_m = (SLACK_M + 3.0 * step_m, CLIMB_SLACK_M)
+    return np.asarray(((off > least_m) & (4.0 * off > HARDEST_MPS2 * wait[:, None] ** 2)).any(1) & known.any(0)[:, 0])
 
 
 def strays(enu_m: FloatArray, t_s: FloatArray, part: IntArray, step_m: float) -> BoolArray:

@@ -16,7 +16,7 @@ from pipeline.core.templates import load_table
 from pipeline.formats.logs.log import Log
 from pipeline.formats.logs.registry import LOGS, detect
 from pipeline.geometry.tracks import Track
-from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
+from pipeline.worlds.flight.tracks.assemble import AIRBORNE_M, Assembled, assemble
 
 
 def read_tracks(path: Path, format: str | None = None) -> tuple[tuple[Log, Assembled], ...]:
@@ -47,9 +47,6 @@ def read_tracks(path: Path, format: str | None = None) -> tuple[tuple[Log, Assem
         (log, replace(one, findings=(*every, *(() if number else first), *one.findings)))
         for number, (log, one) in enumerate(found)
     )
-
-
-AIRBORNE_M: Final = 1.0  # above or below take-off; a barometer on the ground drifts by less
 
 
 def never_flew(log: Log, track: Track) -> str | None:

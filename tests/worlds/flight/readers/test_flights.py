@@ -156,6 +156,17 @@ def test_lengths_that_differ_are_said(tmp_path: Path, video_s: float, offset_s: 
 
 
 @pytest.mark.parametrize(
+    ("settings", "video_s", "told"), [(None, 15, True), (None, 19.4, False), ({"video_offset_s": 0}, 15, False)]
+)
+def test_a_video_shorter_than_its_subtitles_was_cut_nobody_knows_where(
+    tmp_path: Path, settings: Any, video_s: float, told: bool
+) -> None:
+    write_flight(tmp_path, settings, video_s=video_s)
+    scene, _, _ = read(tmp_path)
+    assert (("offset_unknown", "doubt") in {(f.name, f.severity) for f in scene.findings}) is told
+
+
+@pytest.mark.parametrize(
     ("settings", "video_s", "offset_s", "severities"),
     [
         (None, 85, -60.0, ["note"]),  # subtitles have the times of their video

@@ -136,6 +136,62 @@ def test_speeds_that_are_not_those_of_the_positions(column: bool, times: float, 
     assert "speed_differs" not in still  # of what hardly moves, noise hides the ratio
 
 
+@pytest.mark.parametrize("said", [0.0, 4 / 100, 3.28 * NORTH, 100 * NORTH])
+def test_a_speed_of_another_scale_puts_positions_and_times_in_doubt_and_is_not_the_drones(said: float) -> None:
+    velocity = np.column_stack([np.zeros(20), np.full(20, said), np.zeros(20)])
+    assembled = assemble(PATH, fly(np.arange(20) * 0.5, velocity_mps=velocity))
+    limit = round(2.5 * said, 3)
+    (finding,) = (f for f in assembled.findings if f.name == "speed_differs")
+    assert (finding.severity, finding.measured, finding.limit) == ("doubt", pytest.approx(4, abs=1e-2), limit)
+    assert assembled.track.speed_mps == pytest.approx(4, abs=1e-2)
+
+
+def test_noise_of_a_few_samples_is_no_scale() -> None:
+    t = np.arange(200) * 0.5
+    north = np.where(np.isin(np.arange(200), [50, 52, 54, 56, 58]), 6.0, 0.0)  # a receiver on the spot
+    found = findings(assemble(PATH, fly(t, north=north, velocity_mps=np.full((200, 3), 0.1))))
+    assert found.get("speed_differs", ("note",))[0] == "note"
+
+
+def test_times_in_another_unit_make_the_path_too_fast() -> None:
+    """Seconds under a header that says milliseconds: 4 m each."""
+    assert findings(assemble(PATH, fly(np.arange(40) / 1000, north=4.0 * np.arange(40))))["speed_differs"] == (
+        "doubt",
+        pytest.approx(4000, rel=1e-2),
+    )
+    assert "speed_differs" not in findings(assemble(PATH, fly(np.arange(40) * 0.5, north=50.0 * np.arange(40))))
+
+
+@pytest.mark.parametrize(
+    ("step_s", "jump_m", "leaps"),
+    [(0.1, 4.9, False), (0.1, 5.2, True), (1.0, 9.9, False), (1.0, 10.1, True), (2.0, 39.0, False), (2.0, 41.0, True)],
+)
+@pytest.mark.parametrize("climb_mps", [0.0, 3.0])
+def test_a_change_of_the_altitudes_level_is_no_climb(
+    step_s: float, jump_m: float, climb_mps: float, leaps: bool
+) -> None:
+    """Another kind of fix, or another level of altitudes: 5 m or more at once, at 4 jump / wait² above 40 m/s²."""
+    t = np.arange(30) * step_s
+    for sense in (1, -1):
+        assembled = assemble(PATH, fly(t, alt=540 + climb_mps * t + sense * jump_m * (np.arange(30) >= 15)))
+        assert ("reset" in findings(assembled)) is leaps
+        assert len(set(assembled.track.part.tolist())) == 1 + leaps
+
+
+def test_a_hard_brake_is_no_leap() -> None:
+    """From 20 m/s to 0 in a second, once a second."""
+    north = np.cumsum(np.concatenate([np.full(10, 20.0), [10.0], np.zeros(10)]))
+    assert named(assemble(PATH, fly(np.arange(21.0), north=north))) == set()
+
+
+def test_pitches_beyond_any_gimbals_are_left_out() -> None:
+    t = np.arange(20) * 0.5
+    for pitch, told in ((np.full(20, -300.0), "gimbal_frame"), (np.where(t == 5, -300.0, -30.0), "gimbal_gaps")):
+        assembled = assemble(PATH, fly(t, gimbal_pitch=Series(t, pitch)))
+        assert told in findings(assembled)
+        assert set(assembled.track.gimbal_pitch_deg[np.isfinite(assembled.track.gimbal_pitch_deg)]) <= {-30.0}
+
+
 @pytest.mark.parametrize(
     "log", [fly([0, 1], usable=np.zeros(2, bool)), fly([np.nan, np.nan]), fly([0.0], north=np.nan)]
 )
