@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import struct
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -163,13 +162,13 @@ def test_a_picture_is_the_same_in_any_order(film: Path, order: list[int]) -> Non
 def written_film(path: Path, cut_s: int = 0, cover: bool = False, container: str | None = None) -> Path:
     """40 pictures at 10 Hz, each 5 lighter than the one before; of ``cut_s`` seconds only an edit list knows."""
     with av.open(str(path), "w", format=container) as out:
-        if cover:
-            front: Any = out.add_stream("mjpeg", rate=1, width=32, height=32, pix_fmt="yuvj420p")
-            picture = av.VideoFrame.from_ndarray(np.zeros((32, 32, 3), np.uint8)).reformat(format="yuvj420p")
-            picture.pts, picture.time_base = 0, Fraction(1)
-            out.mux([*front.encode(picture), *front.encode(None)])
+        covers = [out.add_stream("mjpeg", rate=1, width=32, height=32, pix_fmt="yuvj420p")] if cover else []
         stream: Any = out.add_stream("libx264", rate=10, width=64, height=48, pix_fmt="yuv420p")
         stream.options = {"g": "10", "bf": "0"}
+        for front in covers:
+            picture = av.VideoFrame.from_ndarray(np.zeros((32, 32, 3), np.uint8)).reformat(format="yuvj420p")
+            picture.pts = 0
+            out.mux([*front.encode(picture), *front.encode(None)])
         frames = [av.VideoFrame.from_ndarray(np.full((48, 64, 3), 20 + 5 * k, np.uint8)) for k in range(40)]
         packets = [packet for frame in [*frames, None] for packet in stream.encode(frame)]
         for packet in packets:
