@@ -302,6 +302,8 @@ def _table(packed: QuantizedSeries | None, rows: int, columns: int) -> FloatArra
 
 
 SPEED_MAX_MPS: Final = 5.0  # ours: twice what the fastest arms reach at the gripper
+REACH_OVER: Final = 1.5  # the tip of a tool goes beyond what the maker states for the flange
+TURNED_MAX: Final = 4 * np.pi  # of any revolute joint: those of arms stop after a turn or two
 BEYOND_MAX: Final = 0.01  # radians or metres: encoders and rounded limits
 
 
@@ -319,7 +321,19 @@ def examine(scene: EpisodeScene) -> tuple[Finding, ...]:
             finding = doubt("gripper_jumps", GRIPPER, message, "record it again", fastest, SPEED_MAX_MPS, "m/s")
             stretches = tuple((float(times_s[n]), float(times_s[n + 1])) for n in at.tolist())
             found.append(finding.model_copy(update={"stretches": stretches}))
+    if arm and arm.base_m and arm.reach_m and facts.gripper is not None and facts.gripper.place_m is not None:
+        away_m = np.sqrt(((facts.gripper.place_m.array - arm.base_m) ** 2).sum(1))
+        farthest_m, limit_m = float(np.nan_to_num(away_m).max()), REACH_OVER * arm.reach_m
+        if farthest_m > limit_m:
+            message = f"it is {farthest_m:.2f} m from the foot of an arm that reaches {arm.reach_m:g} m"
+            remedy = "are its places in metres, and in the frame of base_m?"
+            found.append(doubt("beyond_limit", GRIPPER, message, remedy, farthest_m, limit_m, "m"))
     for joint, position in zip(arm.joints, arm.position.array.T, strict=True) if arm else ():
+        if joint.kind == "revolute" and joint.unit == "rad" and not np.isnan(position).all():
+            turned = float(np.nanmax(np.abs(position)))
+            if turned > TURNED_MAX:
+                message = f"{joint.name} stands at up to {turned:.1f} rad, {turned / (2 * np.pi):.1f} turns"
+                found.append(doubt("beyond_limit", joint.name, message, "is it in degrees?", turned, TURNED_MAX, "rad"))
         if joint.low is None or joint.high is None or np.isnan(position).all():
             continue
         over = max(joint.low - float(np.nanmin(position)), float(np.nanmax(position)) - joint.high)

@@ -14,7 +14,7 @@ from pipeline.drawing.raster import INK, SIZE
 from pipeline.worlds.arm.bev_video import ABOVE, BESIDE, drawn, top_down_map
 from pipeline.worlds.arm.facts import JOINT_STEP, PLACE_STEP_M, SHARE_STEP, Arm, ArmCamera, Gripper, Joint, SceneItem
 from pipeline.worlds.arm.readers.rlbench import RLBench
-from pipeline.worlds.arm.view import BEYOND_MAX, EDGE_PX, MAP_PX, ArmView, examine
+from pipeline.worlds.arm.view import BEYOND_MAX, EDGE_PX, GRIPPER, MAP_PX, ArmView, examine
 from pipeline.worlds.registry import examined
 from tests.drawing.reading import bounds
 from tests.worlds.arm.episodes import found, read, rows, write_demo
@@ -303,3 +303,22 @@ def test_a_long_path_is_thinned_to_400_points_and_its_last(views: list[ArmView])
         gripper = Gripper(point="tips", place_m=pack(places, PLACE_STEP_M))
         path = top_down_map(views[0].scene.with_facts(items=(), arm=None, seconds=seconds, gripper=gripper)).path
         assert (len(path), path[-1][0]) == (points, pytest.approx((count - 1) / 10))
+
+
+def test_an_arm_does_not_turn_twice_nor_hold_its_gripper_beyond_its_reach(views: list[ArmView]) -> None:
+    """Degrees declared as radians, and millimetres as metres."""
+    scene = views[0].scene
+    arm, gripper = scene.facts.arm, scene.facts.gripper
+    assert arm is not None
+    assert gripper is not None
+    assert gripper.place_m is not None
+    free = tuple(joint.model_copy(update={"low": None, "high": None}) for joint in arm.joints)
+    position = pack(arm.position.array * [180 / np.pi, 180 / np.pi, 1.0], JOINT_STEP)
+    place = pack(gripper.place_m.array * 1000, PLACE_STEP_M)
+    for change, item in (
+        ({"arm": arm.model_copy(update={"joints": free, "position": position})}, "shoulder"),
+        ({"gripper": gripper.model_copy(update={"place_m": place})}, GRIPPER),
+    ):
+        told = examine(scene.model_copy(update={"facts": scene.facts.model_copy(update=change)}))
+        assert item in {finding.subject for finding in told if finding.name == "beyond_limit"}
+    assert "beyond_limit" not in {finding.name for finding in examine(scene)}

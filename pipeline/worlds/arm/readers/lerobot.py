@@ -105,9 +105,16 @@ def _film(place: Path, key: str, row: dict[str, Any]) -> Path | None:
 
 
 def cameras_of(
-    files: SceneFiles, features: dict[str, dict[str, Any]], row: dict[str, Any], findings: Findings
+    files: SceneFiles,
+    features: dict[str, dict[str, Any]],
+    row: dict[str, Any],
+    times_s: FloatArray,
+    findings: Findings,
 ) -> tuple[tuple[ArmCamera, ...], Video | None]:
-    """The cameras that the dataset names, and the first one's video, of which the episode is a part."""
+    """The cameras that the dataset names, and the first one's video, of which the episode is a part.
+
+    Its length is held against the times (N,) of the rows: each is one picture.
+    """
     cameras: list[ArmCamera] = []
     video = None
     for key, feature in features.items():
@@ -122,8 +129,22 @@ def cameras_of(
         start, end = row.get(f"videos/{key}/from_timestamp"), row.get(f"videos/{key}/to_timestamp")
         if video is None and path is not None and there and isinstance(start, float) and isinstance(end, float):
             facts = movie_facts(files, path).as_shown(path)
-            frames = round((end - start) * facts.fps) if facts.fps and end > start >= 0 else 0
-            if frames:
+            first = round(start * facts.fps) if facts.fps and start >= 0 else facts.frames
+            frames = min(round((end - start) * facts.fps) if facts.fps else 0, facts.frames - first)
+            if frames <= 0 or facts.fps is None:
+                message = (
+                    f"{key} shows the episode from {start:g} to {end:g} s of {facts.frames} pictures at {facts.fps} Hz"
+                )
+                findings.add(doubt("rows_missing", "video", message, AGAIN, frames, 1, "pictures"))
+            else:
+                lasts_s = float(times_s[-1]) * len(times_s) / max(len(times_s) - 1, 1)
+                off_s = abs(frames / facts.fps - lasts_s)
+                if off_s > max(FILM_OFF_MAX_S, FILM_OFF_MAX * lasts_s):
+                    message = (
+                        f"the rows last {lasts_s:.2f} s, and {frames} pictures of {key} {frames / facts.fps:.2f} s"
+                    )
+                    remedy = f"are fps in {INFO}, the rows' timestamp and the video of one rate?"
+                    findings.add(doubt("uneven_times", "video", message, remedy, off_s, FILM_OFF_MAX_S, "s"))
                 files.add(f"{files.relative(path)}#{start:g}-{end:g}", b"%d" % path.stat().st_size)
                 video = Video(
                     path=files.relative(path), fps=facts.fps, frames=frames, width=facts.width, height=facts.height
@@ -136,6 +157,8 @@ EPISODES: Final = "meta/episodes"
 DATA: Final = "data/chunk-{:03d}/file-{:03d}.parquet"
 DECLARED: Final = "arm.yaml"
 THINGS: Final = "things/episode_{}.json"
+FILM_OFF_MAX_S: Final = 0.5  # between the rows of an episode and its part of the video
+FILM_OFF_MAX: Final = 0.02  # and as a share of it
 _ROWS_MIN: Final = 2  # nothing moves within one
 STEP_MIN_S: Final = 1e-4  # no robot is recorded as often
 UNEVEN_MAX: Final = 0.1  # share of a step by which times may differ from the declared rate
@@ -241,7 +264,7 @@ class LeRobot(FolderReader):
         things = files.path / THINGS.format(f"{index:06d}")
         told = read_things(files, things, len(times_s), findings) if things.is_file() else ((), False, None)
         items, complete, success = told
-        cameras, video = cameras_of(files, features, row, findings)
+        cameras, video = cameras_of(files, features, row, times_s, findings)
         facts = Episode(
             seconds=pack(times_s, TIME_STEP_S),
             clock="recorded",
@@ -373,7 +396,10 @@ def _columns(
         off = float(np.abs(np.diff(times_s) * fps - 1).max())
         if off > UNEVEN_MAX:
             message = f"steps differ from 1/{fps:g} s by up to {off:.0%}; the recorded times count"
-            findings.add(note("uneven_times", "log", message, "nothing is to be done", off, UNEVEN_MAX, "share"))
+            steady = float(np.median(np.diff(times_s))) * fps
+            say = note if abs(steady - 1) <= UNEVEN_MAX else doubt  # another rate throughout: one of the two is wrong
+            remedy = "nothing is to be done" if say is note else f"correct fps in {INFO}, or the column timestamp"
+            findings.add(say("uneven_times", "log", message, remedy, off, UNEVEN_MAX, "share"))
     columns: dict[str, FloatArray] = {}
     for name, table in tables.items():
         if name in {"timestamp", "frame_index", "episode_index", "index", "task_index"}:

@@ -223,6 +223,16 @@ def test_without_declarations_columns_have_no_units_and_there_is_no_gripper(copy
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("fps", "severity"), [(20, None), (21, None), (24, "doubt"), (40, "doubt"), (10, "doubt")])
+def test_a_rate_that_is_not_that_of_the_rows_puts_their_times_in_doubt(
+    fps: int, severity: str | None, copy: Path
+) -> None:
+    path = copy / "table" / "meta" / "info.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"fps": fps}))
+    told = found(read(copy, LeRobot(), SECOND)).get("uneven_times")
+    assert (told.severity if told else None) == severity
+
+
 def test_the_footage_is_the_episodes_part_of_the_video(copy: Path) -> None:
     """Two episodes share a video of 4 s; its pictures grow brighter by 2 each."""
     key = "observation.images.front"
@@ -250,6 +260,8 @@ def test_the_footage_is_the_episodes_part_of_the_video(copy: Path) -> None:
     files = SceneFiles(copy, ref)
     scene = LeRobot().read(files)
     assert (scene.video.frames, scene.video.fps, scene.video.width) == (50, 20, 64)
+    told = found(scene)["uneven_times"]  # its rows last longer than its pictures
+    assert (told.severity, told.measured) == ("doubt", pytest.approx(len(scene.facts.times_s) / 20 - 2.5, abs=1e-3))
     assert [(camera.name, camera.pictures) for camera in scene.facts.cameras] == [("front", True)]
     footage = LeRobot().footage(files, scene)
     bright = [float(picture.mean()) for picture in footage.frames()]
