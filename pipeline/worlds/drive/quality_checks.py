@@ -42,6 +42,13 @@ SETTLED_M: Final = 0.05  # what wanders less counts no more in the fit of a shif
 FITS: Final = 30  # rounds of it
 MOVING_MPS: Final = 2.0  # slower, the wavering of places hides a velocity
 STEERED_DEG: Final = 20.0  # of turning, from which on steering can be judged
+CENTRE_OFF: Final = 0.25  # of a side, between the middles of lens and picture; crops of cameras at hand: 0.13
+FOCAL_SIDES: Final = 10.0  # between focal length and width of the picture: 6 to 157 degrees
+STRETCHED: Final = 1.2  # of pixels
+MOUNTED_M: Final = 20.0  # from our point, on the longest lorry
+LEVEL: Final = 0.7  # of the axis upwards; one that looks down has no upright picture
+UPRIGHT: Final = 0.5  # cosine between down in the picture and down
+SHAPED: Final = 1.02
 BESIDE_M: Final = 0.5  # beyond its own side
 _PAIRS: Final = 1 << 21  # at a time: bounds memory to about 100 MB
 
@@ -60,7 +67,40 @@ def examine(scene: DriveScene) -> tuple[Finding, ...]:
         *_velocities(view),
         *_steering(view),
         *_off_middle(scene),
+        *_calibration(view),
     )
+
+
+def _calibration(view: DriveView) -> Iterator[Finding]:
+    """A doubt about the film's camera, where its numbers are those of no camera on a car that stands upright."""
+    camera = view.camera
+    if camera is None:
+        return
+    sides = np.array([camera.width, camera.height], dtype=np.float64)
+    fx, fy = camera.focal_px
+    off_middle = float(np.abs(np.array(camera.centre_px) / sides - 0.5).max())
+    widths, stretched = fx / camera.width, max(fx / fy, fy / fx)
+    away_m = float(np.sqrt((np.array(camera.place_m or (0.0, 0.0, 0.0)) ** 2).sum()))
+    _, falls, rises = (0.0, -1.0, 0.0) if camera.ego_from_camera is None else camera.ego_from_camera[2]
+    video = view.scene.video
+    shape = 1.0
+    if video is not None and video.width and video.height:
+        shape = camera.width * video.height / (camera.height * video.width)
+    checks = (
+        (off_middle, CENTRE_OFF, "share", "the middle of the lens lies {:.0%} of a side from that of the picture"),
+        (max(widths, 1 / widths), FOCAL_SIDES, "ratio", "its focal length and its picture's width are {:.3g} to 1"),
+        (stretched, STRETCHED, "ratio", "its focal lengths across and down are {:.2f} times each other"),
+        (away_m, MOUNTED_M, "m", "it stands {:.1f} m from our point"),
+        (rises, LEVEL, "cosine", "it looks at the sky, by {:.2f} of its axis"),
+        (falls if abs(rises) < LEVEL else -1.0, -UPRIGHT, "cosine", "down in its picture is not down: {:.2f} upwards"),
+        (max(shape, 1 / shape), SHAPED, "ratio", "its picture has {:.2f} times the shape of the video's"),
+    )
+    for measured, limit, unit, text in checks:
+        if not measured <= limit:
+            message = f"{camera.name}: {text.format(measured)}"
+            remedy = "give the calibration of these pictures, with OpenCV's axes (x right, y down, z ahead)"
+            yield doubt("bad_calibration", camera.name, message, remedy, round(measured, 3), limit, unit)
+            return
 
 
 def _drifts(view: DriveView) -> Iterator[Finding]:

@@ -217,10 +217,10 @@ class DriveView:
 
     @cached_property
     def camera(self) -> DriveCamera | None:
-        """The camera of the film."""
+        """The camera of the film; None: there is none, or its calibration is in doubt."""
         path = self.scene.video.path if self.scene.video is not None else ""
         named = (one for one in self.facts.cameras if one.name in path or one.name == self.facts.labelled_in)
-        return next(named, None)
+        return next((one for one in named if one.name not in self.doubts), None)
 
     @cached_property
     def relative_m(self) -> FloatArray:

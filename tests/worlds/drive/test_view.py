@@ -140,6 +140,39 @@ def test_who_is_in_the_picture(ahead_m: float, left_m: float, filmed: int, mappe
         assert view.pictured(0, 0) == expected
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, False),
+        ({"centre_px": (74, 26)}, False),
+        ({"centre_px": (76, 50)}, True),
+        ({"focal_px": (9, 9)}, True),
+        ({"focal_px": (990, 990)}, False),
+        ({"focal_px": (1010, 1010)}, True),
+        ({"focal_px": (50, 61)}, True),
+        ({"place_m": (0.0, 0.0, 21.0)}, True),
+        ({"ego_from_camera": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))}, True),  # no optical axes
+        ({"ego_from_camera": ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))}, True),  # upside down
+        ({"ego_from_camera": ((0.0, -1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 0.0, -1.0))}, False),  # looks down
+        ({"width": 100, "height": 90}, True),
+    ],
+)
+def test_a_calibration_that_is_no_cameras_is_in_doubt_and_not_used(
+    change: dict[str, Any], told: bool, scene: DriveScene
+) -> None:
+    axes = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
+    camera = DriveCamera(
+        name="front", width=100, height=100, focal_px=(50, 50), centre_px=(50, 50), ego_from_camera=axes,
+        place_m=(0.0, 0.0, 0.0),
+    )  # fmt: skip
+    film = Video(path="front.mp4", fps=10, frames=21, width=100, height=100)
+    own = scene.model_copy(update={"video": film}).with_facts(cameras=(camera.model_copy(update=change),))
+    found = [finding for finding in examine(own) if finding.name == "bad_calibration"]
+    assert [finding.subject for finding in found] == (["front"] if told else [])
+    doubted = own.model_copy(update={"findings": tuple(found)})
+    assert (DriveView(doubted).camera is None) is told
+
+
 def test_how_large_cars_are_in_a_film_and_what_stands_before_them(scene: DriveScene) -> None:
     """The car 10 m ahead is 12.5 pixels wide and 9.375 high, by its rear; of the one at the roadside, from the 54.5th
     to the 61.1th column, that hides 8 of 32. A bollard of the fourth sweep is not there yet.
