@@ -119,7 +119,7 @@ def picture_times_s(path: Path) -> FloatArray:
         return np.zeros(0)
 
 
-def _shown(container: InputContainer) -> Iterator[av.Packet]:
+def _shown(container: InputContainer) -> Iterator[av.Packet[VideoStream]]:
     """The packets of the pictures that players show, with their times: an edit list may leave some out."""
     packets = container.demux(main_stream(container))
     return (packet for packet in packets if packet.pts is not None and not packet.is_discard)

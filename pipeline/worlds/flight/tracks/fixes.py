@@ -195,7 +195,9 @@ def _jumps(enu_m: FloatArray, t_s: FloatArray, part: IntArray, step_m: float) ->
         share = np.clip((own * change).sum(1) / np.maximum((change**2).sum(1), 1e-9), 0.0, 1.0)
         off[:, k] = np.sqrt(((own - share[:, None] * change) ** 2).sum(1)) * wait
     least_m = (SLACK_M + 3.0 * step_m, CLIMB_SLACK_M)
-    return np.asarray(((off > least_m) & (4.0 * off > HARDEST_MPS2 * wait[:, None] ** 2)).any(1) & known.any(0)[:, 0])
+    return np.asarray(
+        ((off > least_m) & (4.0 * off > HARDEST_MPS2 * wait[:, None] ** 2)).any(1) & known[:, :, 0].any(0)
+    )
 
 
 def strays(enu_m: FloatArray, t_s: FloatArray, part: IntArray, step_m: float) -> BoolArray:
