@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pipeline.core.schema import Finding
-from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.quality_checks import implausible, plausible_m, upright_doubts
+from pipeline.worlds.indoor.facts import SCALE, IndoorScene
+from pipeline.worlds.indoor.quality_checks import examine, implausible, plausible_m, scale_doubts, upright_doubts
 from pipeline.worlds.indoor.sizes import TYPICAL
 from pipeline.worlds.registry import examined
 from tests.conftest import cube, make_scene
@@ -86,6 +86,54 @@ def test_one_released_box_in_a_hundred_is_in_doubt(real_scenes: list[IndoorScene
     found: list[Finding] = [finding for scene in real_scenes for finding in implausible(scene)]
     assert 7 <= len(found) <= 12
     assert sum(len(scene.facts.objects) for scene in real_scenes) == 1415
+
+
+def scaled(scene: IndoorScene, factor: float) -> IndoorScene:
+    """The scene with every length multiplied."""
+    objects = []
+    for item in scene.facts.objects:
+        lengths, center = (tuple(factor * side for side in sides) for sides in (item.box.lengths, item.box.center))
+        box = item.box.model_copy(update={"lengths": lengths, "center": center})
+        objects.append(item.model_copy(update={"box": box}))
+    return scene.with_facts(objects=tuple(objects))
+
+
+@pytest.mark.parametrize(("factor", "told"), [(1, False), (1.8, False), (3.28084, True), (0.3048, True), (39.37, True)])
+def test_lengths_in_another_unit_are_told_once_and_sizes_no_more(factor: float, told: bool) -> None:
+    found = [f for f in examine(scaled(make_scene(ROOM), factor)) if f.name != "another_axis_is_up"]
+    names = {f.name for f in found}
+    assert (names == {"sizes_of_another_unit"}) if told else ("sizes_of_another_unit" not in names)
+    if told:
+        (one,) = found
+        assert (one.subject, one.severity, one.unit) == (SCALE, "doubt", "ratio")
+        assert one.measured == pytest.approx(factor, rel=0.2)  # the room's things are about as large as usual
+        assert one.limit == (2.0 if factor > 1 else 0.5)
+
+
+def test_the_middle_size_by_hand() -> None:
+    """Of three boxes the middle one tells: at exactly twice the usual length nothing is in doubt, above it all is."""
+    sides = {name: TYPICAL[name].median_m for name in ("bed", "sofa", "table")}
+    beyond = make_scene([cube("bed", 0, 0, 3 * sides["bed"]), cube("sofa", 9, 0, sides["sofa"])])
+    assert scale_doubts(beyond) == ()  # two boxes
+    for factor, measured in ((2.0, []), (2.01, [2.01]), (0.499, [0.499])):
+        cubes = [cube(name, 20.0 * n, 0.0, factor * side) for n, (name, side) in enumerate(sides.items())]
+        assert [f.measured for f in scale_doubts(make_scene(cubes))] == measured
+    assert scale_doubts(make_scene([cube("bed", 9.0 * n, 0.0, 9.0) for n in range(4)])) == ()  # one kind
+
+
+def test_another_unit_costs_lengths_and_not_counts() -> None:
+    feet = examined(scaled(make_scene([*ROOM, ("chair", (4.0, 1.4, 0.44), (0.5, 0.5, 0.88), 0.0)]), 3.28084))
+    for task in ("object_size_estimation", "object_abs_distance"):
+        assert "sizes_of_another_unit" in {row["reason"] for row in candidates_of(feet, task)}
+    assert any(row["operands"] == ["chair"] and row["reason"] is None for row in candidates_of(feet, "object_counting"))
+
+
+@pytest.mark.real_data
+def test_units_of_the_released_scenes(real_scenes: list[IndoorScene]) -> None:
+    """As they are none is in doubt; of the 107 with boxes enough one is not told when read in feet."""
+    assert not [scene.scene_id for scene in real_scenes if scale_doubts(scene)]
+    told = {unit: sum(bool(scale_doubts(scaled(s, unit))) for s in real_scenes) for unit in (3.28084, 0.3048)}
+    assert told == {3.28084: 106, 0.3048: 107}
 
 
 # Category, center, side lengths, yaw: a room as it is, z up.

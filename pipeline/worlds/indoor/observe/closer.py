@@ -15,7 +15,7 @@ import numpy as np
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.raycasting import Rays
 from pipeline.geometry.scans import Frames
-from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, is_hidden, rays_along
+from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, held_against_depth, rays_along
 
 DELIVERED: Final = (640, 480)  # pixels of the standardised video (VSI-Bench, appendix B.1)
 _RAYS: Final = 1 << 18  # an eighth of a second
@@ -189,7 +189,7 @@ def _count(mesh: LabelledMesh, where: Windows, least: int | None) -> IntArray:
     frame = where.frame[of]
     for shown in np.unique(where.frame[enough]):
         here = slice(*np.searchsorted(frame, [shown, shown + 1]))
-        behind = is_hidden(mesh.frames, int(shown), pixel[here], depth_m[here])
+        behind = held_against_depth(mesh.frames, int(shown), pixel[here], depth_m[here])
         if behind is not None:
             counts -= np.bincount(of[here][behind[0]], minlength=len(counts))
     return counts

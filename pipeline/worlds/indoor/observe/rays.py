@@ -7,7 +7,7 @@ more like the picture of that camera than like pictures of other places.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -54,6 +54,27 @@ class LabelledMesh:
     def gray(self, rays: Rays) -> FloatArray | None:
         """Brightness (...,) of what rays (..., 6) hit, 0 to 255, NaN for nothing; None: the mesh has no colours."""
         return None if self._gray is None else self._gray[self._scene.faces(rays)]
+
+    def brought_over(self, i: int, j: int, picture: FloatArray, scale: float) -> FloatArray:
+        """Brightness (P,) that frame i shows by the reduced ``picture`` (P,) of frame j, NaN where j does not show it.
+
+        Focal lengths are ``scale`` times those stated.
+        """
+        intrinsics = self.frames.intrinsics * [scale, scale, 1, 1]
+        rays = camera_rays(replace(self.frames, intrinsics=intrinsics), np.array([i]), *FIT_SIZE)[0][0]
+        depth_m = self._scene.first(rays)[1]
+        met = np.flatnonzero(np.isfinite(depth_m))
+        j_T_world = np.linalg.inv(self.frames.world_T_camera[j])
+        place = rays[met, :3] + depth_m[met, None] * rays[met, 3:]
+        x, y, z = (_inner(place, row[:3]) + row[3] for row in j_T_world[:3])
+        fx, fy, cx, cy = intrinsics[j]
+        ahead = np.where(z > 0, z, np.nan)
+        column = (x / ahead * fx + cx + 0.5) * FIT_SIZE[0] / self.frames.size[0]
+        row = (y / ahead * fy + cy + 0.5) * FIT_SIZE[1] / self.frames.size[1]
+        inside = np.flatnonzero((column >= 0) & (column < FIT_SIZE[0]) & (row >= 0) & (row < FIT_SIZE[1]))
+        shown = np.full(len(rays), np.nan)
+        shown[met[inside]] = picture[row[inside].astype(np.intp) * FIT_SIZE[0] + column[inside].astype(np.intp)]
+        return shown
 
 
 def face_objects(faces: npt.NDArray[np.int32], vertex_object: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
@@ -102,10 +123,18 @@ def rays_along(local: tuple[FloatArray, FloatArray], pose: FloatArray) -> Rays:
     return rays
 
 
-def is_hidden(frames: Frames, frame: int, pixel: FloatArray, depth_m: FloatArray) -> tuple[BoolArray, BoolArray] | None:
-    """Whether hits (P,) at a depth lie behind what the frame's depth image measured, and where that is known.
+class Measured(NamedTuple):
+    """Hits (P,) held against a depth image: whether each lies behind it, whether that is known, and what it shows."""
 
-    ``pixel`` (P, 2) are those of the full image. None where the frame has no depth image.
+    hidden: BoolArray
+    known: BoolArray
+    depth_m: FloatArray
+
+
+def held_against_depth(frames: Frames, frame: int, pixel: FloatArray, depth_m: FloatArray) -> Measured | None:
+    """Hits (P,) at a depth held against what the frame's depth image measured. None where it has no depth image.
+
+    ``pixel`` (P, 2) are those of the full image.
     """
     image = frames.depth_m(frame)
     if image is None:
@@ -113,7 +142,7 @@ def is_hidden(frames: Frames, frame: int, pixel: FloatArray, depth_m: FloatArray
     measured = _sample(image, pixel, frames.size)
     with np.errstate(invalid="ignore"):
         hidden = depth_m > measured + np.maximum(DEPTH_TOLERANCE_MIN_M, DEPTH_TOLERANCE * measured)
-    return hidden, np.isfinite(measured) & np.isfinite(depth_m)
+    return Measured(hidden, np.isfinite(measured) & np.isfinite(depth_m), measured)
 
 
 def _sample(depth: FloatArray, pixel: FloatArray, size: tuple[int, int]) -> FloatArray:
@@ -179,6 +208,41 @@ def _likeness(view: FloatArray, picture: FloatArray) -> float:
     return float((a * b).sum()) / size if size > 0 else 0.0
 
 
+FOCAL_SCALES: Final = 1.06 ** np.arange(-13.0, 14.0)  # 0.47 to 2.1
+FOCAL_APART: Final = (0.3, 12.0)  # metres or degrees between two frames; nearer ones fit with any focal length
+FOCAL_TURN_MAX_DEG: Final = 40.0  # beyond it they hardly show the same
+FOCAL_LIKE_MIN: Final = 0.5  # correlation at the best length
+FOCAL_FRAMES: Final = 8  # whose pictures are compared, evenly spaced
+FOCAL_FRAMES_MIN: Final = 4
+
+
+def focal_scale(mesh: LabelledMesh) -> float | None:
+    """By how much focal lengths have to be multiplied for two pictures of one surface to agree; the median of 8 pairs.
+
+    Each picture is compared with another one, seen from elsewhere and brought over by the surface that rays meet in the
+    mesh: what both show is alike only with the right length, and likest there. The mesh needs no colours. None where
+    pictures are missing, or where fewer than 4 pairs tell.
+    """
+    frames = mesh.frames
+    pose = frames.world_T_camera
+    best: list[float] = []
+    for i in np.unique(np.linspace(0, len(pose) - 1, FOCAL_FRAMES).round().astype(np.intp)).tolist():
+        cosine = (_inner(pose[:, :3, :3], pose[i, :3, :3]).sum(1) - 1) / 2
+        turn_deg = np.degrees(np.arccos(np.clip(cosine, -1, 1)))
+        moved = np.linalg.norm(pose[:, :3, 3] - pose[i, :3, 3], axis=1) >= FOCAL_APART[0]
+        others = np.flatnonzero((moved | (turn_deg >= FOCAL_APART[1])) & (turn_deg <= FOCAL_TURN_MAX_DEG))
+        if not len(others):
+            continue
+        j = int(others[np.abs(others - i).argmin()])
+        own, other = _reduced(frames.color(i)), _reduced(frames.color(j))
+        if own is None or other is None or min(own.std(), other.std()) < FIT_SPREAD_MIN:
+            continue
+        alike = [_likeness(mesh.brought_over(i, j, other, float(scale)), own) for scale in FOCAL_SCALES]
+        if max(alike) >= FOCAL_LIKE_MIN:
+            best.append(float(FOCAL_SCALES[int(np.argmax(alike))]))
+    return float(np.median(best)) if len(best) >= FOCAL_FRAMES_MIN else None
+
+
 _CHUNK_FRAMES: Final = 16  # at a time: 16 x 160 x 120 rays take about 30 MB
 
 
@@ -207,7 +271,8 @@ class PixelCounts:
 
     ``ends`` (2, E, O) is where what a frame shows of each object begins and ends along its longest side, of ``sides``.
     ``plan`` (E, C) tells on which of the plan's cells of floor each frame shows something, whatever its height.
-    ``depth_agreement`` is the share of rays whose hit is not behind the measured depth; None without depth images.
+    ``depth_agreement`` is the share of rays whose hit is not behind the measured depth, ``depth_scale`` the median of
+    measured over hit depth in the middle frame; None without depth images.
     """
 
     frame: npt.NDArray[np.intp]
@@ -216,6 +281,7 @@ class PixelCounts:
     sides: Sides
     plan: BoolArray
     depth_agreement: float | None
+    depth_scale: float | None = None
 
     def extent_seen(self, rows: IntArray | slice) -> FloatArray:
         """Share (O,) of each object's longest side between the two ends of what some of the examined frames show."""
@@ -234,12 +300,12 @@ def count_pixels(
     pixels = np.zeros((len(chosen), objects), dtype=np.int64)
     ends = np.stack([np.full((len(chosen), objects), np.inf), np.full((len(chosen), objects), -np.inf)])
     cells = np.zeros((len(chosen), 0 if plan is None else plan.floor.size), dtype=bool)
-    rays_checked = np.zeros(2, dtype=np.int64)
+    rays_checked, scales = np.zeros(2, dtype=np.int64), list[float]()
     for start in range(0, len(chosen), _CHUNK_FRAMES):
         part = chosen[start : start + _CHUNK_FRAMES]
         rays, pixel_xy = camera_rays(frames, part, width, height)
         label, depth_m = mesh.cast(rays)
-        rays_checked += _hide(label, depth_m, pixel_xy, frames, part)
+        rays_checked += _hide(label, depth_m, pixel_xy, frames, part, scales)
         at = np.flatnonzero(label.ravel() >= 0)
         shown = _Shown(label.ravel()[at].astype(np.intp), at // label.shape[1], depth_m.ravel()[at].astype(np.float64))
         counts = np.bincount(shown.frame * objects + shown.label, minlength=len(part) * objects)
@@ -255,7 +321,8 @@ def count_pixels(
             cells[start : start + len(part)] = _cells_met(plan, rays[:, ::_EVERY], depth_m[:, ::_EVERY])
     checked, passed = rays_checked.tolist()
     on_floor = cells if plan is None else cells[:, plan.floor.ravel()]
-    return PixelCounts(chosen, pixels, ends, sides, on_floor, passed / checked if checked else None)
+    agreement, scale = (passed / checked, float(np.median(scales))) if checked else (None, None)
+    return PixelCounts(chosen, pixels, ends, sides, on_floor, agreement, scale)
 
 
 def _cells_met(plan: Plan, rays: Rays, depth_m: npt.NDArray[np.float32]) -> BoolArray:
@@ -279,18 +346,26 @@ class _Shown(NamedTuple):
 
 
 def _hide(
-    label: npt.NDArray[Any], depth_m: npt.NDArray[Any], pixel_xy: FloatArray, frames: Frames, part: IntArray
+    label: npt.NDArray[Any],
+    depth_m: npt.NDArray[Any],
+    pixel_xy: FloatArray,
+    frames: Frames,
+    part: IntArray,
+    scales: list[float],
 ) -> tuple[int, int]:
-    """Takes out what lies behind the measured depth; how many rays (n, P) were checked, and how many of them passed."""
+    """Takes out what lies behind the measured depth; how many rays (n, P) were checked, and how many of them passed.
+
+    Each frame's median of measured over hit depth is added to ``scales``.
+    """
     checked = passed = 0
     for i, frame in enumerate(part):
-        told = is_hidden(frames, int(frame), pixel_xy, depth_m[i])
-        if told is not None:
-            hidden, known = told
-            checked += int(known.sum())
-            passed += int((known & ~hidden).sum())
-            label[i][hidden] = -1
-            depth_m[i][hidden] = np.inf
+        told = held_against_depth(frames, int(frame), pixel_xy, depth_m[i])
+        if told is not None and told.known.any():
+            checked += int(told.known.sum())
+            passed += int((told.known & ~told.hidden).sum())
+            scales.append(float(np.median(told.depth_m[told.known] / depth_m[i][told.known])))
+            label[i][told.hidden] = -1
+            depth_m[i][told.hidden] = np.inf
     return checked, passed
 
 

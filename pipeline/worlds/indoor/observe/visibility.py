@@ -32,7 +32,15 @@ from pipeline.worlds.indoor.facts import (
     Visibility,
 )
 from pipeline.worlds.indoor.observe.closer import DELIVERED, absent, first_frames, windows
-from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, Plan, Sides, count_pixels, picture_fit
+from pipeline.worlds.indoor.observe.rays import (
+    LabelledMesh,
+    PixelCounts,
+    Plan,
+    Sides,
+    count_pixels,
+    focal_scale,
+    picture_fit,
+)
 
 
 class VisibilityLimits(Limits):
@@ -69,6 +77,27 @@ def _fit(fit: float | None) -> tuple[Finding, ...]:
     )
     remedy = "are poses camera-to-world, of this scan, at the pictures' times, and intrinsics of the pictures' size?"
     return (doubt("pictures_unlike_mesh", SIGHT, message, remedy, round(fit, 4), PICTURE_FIT_MIN, "share"),)
+
+
+# Sound samples have 1.00 of both. In the kitchen of 7-Scenes, whose colours are taken for those of the depth camera (a
+# length of 525 pixels for 585), focal lengths fit best at 0.89 times their own; depth has 1.00 there too.
+FOCAL_SCALE_MAX: Final = 1.2  # times as long, or as short
+DEPTH_SCALE_MAX: Final = 1.2  # shorter depth hides what the mesh shows: `depth_disagrees`
+
+
+def _scales(focal: float | None, depth: float | None) -> tuple[Finding, ...]:
+    """Doubts about focal lengths and depth that are out of scale with the mesh."""
+    found = []
+    if focal is not None and not 1 / FOCAL_SCALE_MAX <= focal <= FOCAL_SCALE_MAX:
+        message = f"pictures of one surface agree best with focal lengths that are {focal:.2f} times as long as stated"
+        remedy = "are intrinsics of the pictures' size and of this camera? Or lens distortion was not taken out"
+        limit = FOCAL_SCALE_MAX if focal > 1 else 1 / FOCAL_SCALE_MAX
+        found.append(doubt("focal_length_off", SIGHT, message, remedy, round(focal, 4), round(limit, 4), "ratio"))
+    if depth is not None and depth > DEPTH_SCALE_MAX:
+        message = f"measured depth is {depth:.3g} times that of the mesh: it hides nothing of what the mesh lacks"
+        remedy = "in which unit are the depth pictures? Most are in millimetres"
+        found.append(doubt("depth_scale_off", SIGHT, message, remedy, round(depth, 4), DEPTH_SCALE_MAX, "ratio"))
+    return tuple(found)
 
 
 # Of seven sound sample films 0.70 to 0.98, of the first quarter of each 0.10 to 0.47.
@@ -212,7 +241,8 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
         cameras=cameras_at(frames, np.concatenate([best, first.frame])),
     )
     observed = scene.with_facts(objects=tuple(objects), observation=observation)
-    found = (*verdicts(observation, config), *_fit(picture_fit(mesh)), *_outline(plan, counts))
+    fits = (*_fit(picture_fit(mesh)), *_scales(focal_scale(mesh), counts.depth_scale))
+    found = (*verdicts(observation, config), *fits, *_outline(plan, counts))
     return observed.model_copy(update={"findings": (*scene.findings, *found)})
 
 

@@ -28,6 +28,7 @@ from pipeline.worlds.indoor.observe.rays import (
     camera_rays,
     count_pixels,
     face_objects,
+    focal_scale,
     picture_fit,
 )
 from pipeline.worlds.indoor.observe.visibility import (
@@ -639,6 +640,37 @@ def test_a_camera_outside_the_mesh_shows_nothing_of_it() -> None:
     away = room.frames.world_T_camera.copy()
     away[:, 2, 3] = 60.0  # above the room, which is no longer in any level picture
     assert picture_fit(LabelledMesh(replace(room, frames=replace(room.frames, world_T_camera=away)), 0)) == 0.0
+
+
+@pytest.mark.parametrize("colors", [True, False])
+@pytest.mark.parametrize(("factor", "told"), [(1.0, False), (1.1, False), (1.3, True), (1 / 1.3, True), (2.0, True)])
+def test_a_focal_length_is_told_by_two_pictures_of_one_surface(factor: float, told: bool, colors: bool) -> None:
+    room = filmed_room(ROUND, list(range(16)))
+    camera = replace(room.frames, intrinsics=room.frames.intrinsics * [factor, factor, 1, 1])
+    off = replace(room, frames=camera, colors=room.colors if colors else None)
+    scale = focal_scale(LabelledMesh(off, 0))
+    assert scale == pytest.approx(1 / factor, rel=0.06)
+    found = [f for f in observe(scene(0), off, ObserveConfig()).findings if f.name == "focal_length_off"]
+    assert [(f.subject, f.severity, f.measured) for f in found] == [
+        (SIGHT, "doubt", pytest.approx(scale, abs=1e-4))
+    ] * told
+
+
+def test_a_focal_length_is_not_told_without_pictures_or_another_view() -> None:
+    room = filmed_room(ROUND, list(range(16)))
+    assert focal_scale(LabelledMesh(replace(room, frames=replace(room.frames, color=lambda _: None)), 0)) is None
+    still = np.tile(room.frames.world_T_camera[0], (16, 1, 1))
+    assert focal_scale(LabelledMesh(replace(room, frames=replace(room.frames, world_T_camera=still)), 0)) is None
+
+
+@pytest.mark.parametrize(("factor", "told"), [(1.0, []), (1.15, []), (1.25, [1.25]), (10.0, [10.0])])
+def test_depth_out_of_scale_hides_nothing_and_is_told(factor: float, told: list[float]) -> None:
+    room = geometry([(4.0, 0.0, 0.0, 1.0)], frames([0.0] * 3))
+    depth = rendered_depth(room, 0) * factor
+    deep = replace(room, frames=replace(room.frames, depth_m=lambda _: depth))
+    found = observe(scene(1), deep, ObserveConfig()).findings
+    assert [f.measured for f in found if f.name == "depth_scale_off"] == pytest.approx(told, rel=0.01)
+    assert all(f.subject == SIGHT for f in found)
 
 
 def test_walls_of_one_colour_tell_nothing() -> None:
