@@ -264,3 +264,85 @@ def test_distances_are_exact_as_far_as_the_nearest_may_be(farther_m: float, more
     found = _refined(bounds_m, exact_m)
     assert asked == list(range(_EXACT + more))
     assert found.tolist() == [LEAST_M / 2, *[7.0] * (_EXACT - 1 + more), *bounds_m[_EXACT + more :].tolist()]
+
+
+def test_what_is_known_when_by_hand() -> None:
+    """Ten seconds north and ten of a turn to the right, at 5 Hz; of 4 to 6 s nothing is known, the video ends at 22."""
+    moved = motion([("fly forward", 10, 100), ("turn right", 10, 90)], views={0: [(3.0, 4.0), (1.0, 2.0), (8.0, 30.0)]})
+    marks = [mark("mill", 0, 80), mark("mill beside the pond", 9, 80), mark("the pond", 20, 80), mark("barn", 0, 300)]
+    seen = (*moved.views, Sighting(landmark=2, intervals=((5.5, 12.0),), possible=((5.0, 13.0),)))
+    scene = flight(
+        moved.model_copy(update={"views": (*seen, Sighting(landmark=1, intervals=((2.5, 9.0),), possible=()))}),
+        marks, findings=[about((4.0, 6.0))], video_s=22.0,
+    )  # fmt: skip
+    view = FlightView(scene, UrbanRules())
+    assert (view.end_s, len(view.t_s), view.doubted.tolist()) == (22.0, 101 - 11, [[4.0, 6.0]])
+    at = {second: view.index(second) for second in (0.0, 3.8, 4.0, 4.1, 5.0, 6.2, 20.2, 20.3, 22.0)}
+    assert at == {0.0: 0, 3.8: 19, 4.0: 19, 4.1: None, 5.0: None, 6.2: 20, 20.2: 89, 20.3: None, 22.0: None}
+    assert [second for second, _ in view.moments] == [1, 2, 3, 4, *range(6, 21)]
+    assert dict(view.moments)[7] == 24
+    assert view.heading_swing_deg(24) == 0.0
+    assert view.heading_swing_deg(89 - 25) == pytest.approx(9.0), "at 15 s, of 9 degrees a second"
+    assert view.heading_swing_deg(89 - 53) == pytest.approx(3.6), "at 9.4 s"
+    assert view.untracked_s == pytest.approx(2.4 + 2.0)
+    assert view.untracked_until_s(6.2) == pytest.approx(2.4)
+    assert view.untracked_until_s(5.0) == pytest.approx(1.2)
+    assert view.untracked_until_s(3.0) == 0.0
+    assert [step.start_s for step in view.steps] == [10.0], "the way north lies in the doubt"
+    assert [view.beyond_s(view.steps[0].__class__(**vars(view.steps[0]) | span)) for span in (
+        {"start_s": -1.5}, {"end_s": 24.0}, {"start_s": 0.0, "end_s": 22.0},
+    )] == [1.5, 2.0, 0.0]  # fmt: skip
+    row = {place.label: i for i, place in enumerate(view.places)}
+    mill, beside, pond, barn = (row[m.label] for m in marks)
+    assert [view.first_seen_s(i) for i in (mill, beside, pond, barn)] == [1.0, 6.0, 6.0, None], "beside: not before it"
+    since = {since_s: view.first_seen_s(mill, since_s) for since_s in (1.0, 1.1, 3.0, 3.1, 9.0, 21.0, 21.1)}
+    assert since == {1.0: 1.0, 1.1: 3.0, 3.0: 3.0, 3.1: 8.0, 9.0: 9.0, 21.0: 21.0, 21.1: None}
+    assert [view.times_in_view(i) for i in (mill, beside, pond, barn)] == [3, 2, 1, 0]
+    assert [view.seen_by(mill, t) for t in (0.9, 1.0)] == [False, True]
+    assert [view.seen_by(mill, 8.5, since) for since in (0.0, 8.2, 8.6)] == [True, True, False]
+    assert [round(view.in_view_s(mill, t), 6) for t in (0.0, 1.4, 2.2, 3.25, 9.0, 21.5)] == [
+        -1,
+        0.4,
+        -0.2,
+        0.25,
+        1,
+        0.5,
+    ]
+    assert view.in_view_s(barn, 5.0) == -np.inf
+    assert [view.out_of_view_s(pond, t) for t in (3.0, 5.5, 13.5)] == [1.0, -0.5, 0.5], "4 to 6 s are in doubt"
+    assert view.out_of_view_s(barn, 5.0) == np.inf
+    assert [view.maybe_seen_by(pond, *times) for times in ((3.9,), (4.0,), (20.0, 13.0), (20.0, 13.1))] == [
+        False, True, True, False,
+    ]  # fmt: skip
+    assert view.pool == [mill, beside, pond]
+    assert view.ground_m == 0.0
+    assert view.distance_m[:, 0].tolist() == pytest.approx([75.0, np.hypot(9, 80) - 5, np.hypot(20, 80) - 5], abs=0.1)
+
+
+@pytest.mark.parametrize(("over_m", "told"), [(10.0, False), (7.1, True), (7.2, False)])
+def test_what_goes_up_by_5_m_in_4_s_more_steeply_than_a_road_does_fly(over_m: float, told: bool) -> None:
+    """5 m up over 7.14 m of ground are 0.7."""
+    rises = motion([("fly forward+ascend", 4, (over_m, 5.0)), ("fly forward", 10, 100)])
+    scene = flight(rises, findings=[finding("height_from_first_fix", severity="note")])
+    for log, known in (("gpx", told), ("made", True)):
+        view = FlightView(scene.with_facts(log=log), UrbanRules())
+        assert (view.carried is None) == known
+    lower = motion([("fly forward+ascend", 4, (1.0, 4.9)), ("fly forward", 10, 100)])
+    refused = FlightView(scene.with_facts(log="gpx", motion=lower), UrbanRules()).carried
+    assert (refused.reason, refused.measured, refused.limit) == ("not_known_to_fly", 0.0, 0.7)
+    assert FlightView(scene.with_facts(log="gpx", motion=lower, nose_first=True), UrbanRules()).carried is None
+
+
+def test_a_flight_of_no_length_is_not_drawn() -> None:
+    moved = motion([("hover", 1, 0)])
+    for t_s, drawable in (((), False), ((0.0,), False), ((0.0, 0.2), True)):
+        assert flight(moved.model_copy(update={"t_s": t_s}), sight=False, video_s=1.0).facts.drawable is drawable
+
+
+def test_places_on_the_drawn_map_by_hand() -> None:
+    """East at 10 m/s: 236 m and 244 m east are where a mark 300 m off comes surely, and maybe, onto the map."""
+    scene = flight(motion([("fly right", 20, 200)]), [mark("pond", 300, 0, radius=6.0)], filmed=False)
+    view = FlightView(scene, UrbanRules())
+    assert view.first_seen_s(0) == pytest.approx(6.4)
+    assert view.out_of_view_s(0, 0.0) == pytest.approx(5.0), "6 m and 4 m before the edge"
+    assert view.in_view_s(0, 10.0) == pytest.approx(3.6)

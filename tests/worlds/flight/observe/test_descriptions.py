@@ -128,6 +128,16 @@ def test_what_is_by_far_the_nearest_of_its_kind_is_told_by_that(gap: float, othe
     assert found == ["the park", "the building nearest to the park" if told else None, None]
 
 
+@pytest.mark.parametrize(("away", "told"), [(71.0, "beside"), (69.0, "nearest to"), (61.0, None)])
+def test_what_has_an_outline_is_as_far_as_that_and_not_as_its_circle(away: float, told: str | None) -> None:
+    """A strip 80 m long, 10 m wide, across the way to it: 61 m from the park; its circle reaches to 26 m."""
+    strip = thing(at=(0.0, away), radius=40.0).model_copy(
+        update={"outline": ((-40, away - 5), (40, away - 5), (40, away + 5), (-40, away + 5))}
+    )
+    found = labels(thing("park"), thing(at=(39.0, 0.0)), strip)
+    assert found[1] == (f"the building {told} the park" if told else None)
+
+
 @pytest.mark.parametrize(("away", "told"), [(116, "beside"), (114, "nearest to"), (104, None)])
 def test_a_point_that_stands_for_something_large_may_reach_farther(away: float, told: str | None) -> None:
     """60 m, or at least 50 m, must lie between church and other park, which reaches up to 50 m from its point."""

@@ -18,8 +18,19 @@ from pipeline.samples.flight.logs import recording, subtitles, with_estimator, w
 from pipeline.samples.flight.pilot import PLANS, FlightPlan
 from pipeline.samples.flight.write import planted_moves
 from pipeline.worlds.flight.facts import Segment
-from pipeline.worlds.flight.observe.motion import MotionConfig, paths
-from pipeline.worlds.flight.observe.movements import Channel, Kind, MotionPiece, Run, _noticed, segments, snapped
+from pipeline.worlds.flight.observe.motion import MotionConfig, Needs, paths
+from pipeline.worlds.flight.observe.movements import (
+    Channel,
+    Kind,
+    MotionPiece,
+    Run,
+    _is_pause,
+    _neighbours,
+    _noticed,
+    runs_of,
+    segments,
+    snapped,
+)
 from pipeline.worlds.flight.steps import covers, opposed, phrase, quartered, stilled
 from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.worlds.flight.observe.planted import Phase, Planted, fly, logged, random_phases
@@ -195,6 +206,10 @@ def test_what_is_noticed_grows_with_the_height(kind: Kind, least: float) -> None
         (Phase(20, tilt=3.5), Phase(20, tilt=4.5)),
         (Phase(0.8, up=1.1), Phase(1.2, up=1.1)),
         (Phase(0.5, yaw=14), Phase(0.8, yaw=14)),
+        (Phase(1.5, tilt=4.7), Phase(1.5, tilt=5.4)),
+        (Phase(1, yaw=7.2), Phase(1, yaw=8.2)),
+        (Phase(1, forward=1.4), Phase(1, forward=1.65)),
+        (Phase(1, up=0.9), Phase(1, up=1.1)),
     ],
 )
 def test_a_movement_begins_at_its_thresholds(phase, least):
@@ -204,6 +219,78 @@ def test_a_movement_begins_at_its_thresholds(phase, least):
 
     assert middle(phase) == []
     assert [set(names) for names in middle(least)] == [least.actions]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    ("rate", "least", "found"),
+    [
+        # Above 1 from 3 s on; half of its level of 3 is passed between 2 s and 3 s. It is 14 m from 2 s to 8 s.
+        ([0, 0, 1, 2, 3, 3, 3, 2, 1, 0, 0], 14.0, [(2.5, 7.5, 2.0, 8.0)]),
+        ([0, 0, 1, 2, 3, 3, 3, 2, 1, 0, 0], 14.1, []),
+        ([0, 0, 1, 2, 2.9, 2.9, 2.9, 2, 1, 0, 0], 1.0, []),  # too slow
+        ([0, 0, 5, 0, 0], 1.0, []),  # one moment
+        # The flight begins in it, and it ends past 0: at 3/5 of the second, half of its level at 0.9/1.5 of that.
+        ([3, 3, 3, -2, -2], 6.0, [(0.0, 2.3, 0.0, 2.6)]),
+        ([-2, -2, 3, 3, 3], 6.0, [(1.7, 4.0, 1.4, 4.0)]),
+        ([2, 2, 4, 4, 4, 0], 1.0, [(0.0, 4.5, 0.0, 5.0)]),
+        # Four fifths of the way from 2, 2, to 3 are 2.6; before 3, 2, 2, 2 it was 1, half of that already.
+        ([1, 1, 2, 3, 2, 1, 1], 1.0, [(1.3, 4.7, 1.0, 5.0)]),
+        ([1, 1, 2, 2, 2, 2, 3, 0], 1.0, [(2.0, 6.6, 1.0, 7.0)]),
+        # What it rises to later than 3 s after its start is not its level: that is 2, and at its end 8.
+        ([0, 2, 2, 2, 2, 8, 8, 8, 8, 0], 1.0, [(0.5, 8.5, 0.0, 9.0)]),
+        ([0, 3, 3, 0, 0, 4, 4, 0], 1.0, [(0.5, 2.5, 0.0, 3.0), (4.5, 6.5, 4.0, 7.0)]),
+    ],
+)
+def test_a_run_is_from_half_of_its_level_to_half_of_it_by_hand(
+    rate: list[float], least: float, found: list[tuple[float, ...]], sign: int
+) -> None:
+    """A moment a second; from 1 m/s it goes on, and it reaches 3 m/s."""
+    track, _ = fly([Phase(len(rate) - 1.0)], [])
+    (path,), _ = paths(track, CONFIG.model_copy(update={"rate_hz": 1.0}))
+    speed = np.array(rate, dtype=float)
+    total = np.concatenate([[0.0], np.cumsum((speed[1:] + speed[:-1]) / 2)])
+    runs = runs_of(path, Channel("along", sign * speed, sign * total, Needs(start=3, stop=1, least=least), 1.0))
+    named = "fly forward" if sign > 0 else "fly backward"
+    moved = [run for run in runs if run.action == named]
+    assert [(r.start_s, r.end_s, r.rise_s, r.fade_s) for r in moved] == [pytest.approx(times) for times in found]
+    assert moved == runs
+
+
+def test_neighbours_and_pauses_by_hand() -> None:
+    channel = Channel("climb", np.empty(0), np.empty(0), CONFIG.climb, 1.0)
+    up, down = ((Run(channel, sign, 0.0, 9.0, 0.0, 9.0),) for sign in (1, -1))
+
+    def pieces(*told: tuple[float, tuple[Run, ...]]) -> list[MotionPiece]:
+        ends = np.cumsum([0.0, *(seconds for seconds, _ in told)]).tolist()
+        return [MotionPiece(*span, runs) for span, (_, runs) in zip(pairwise(ends), told, strict=True)]
+
+    three = pieces((4, up), (1, ()), (4, down))
+    assert [_neighbours(three, n) for n in range(3)] == [[], [0, 2], []]
+    assert _neighbours(pieces((4, up), (1, down)), 1) == [0]
+    assert _neighbours(pieces((4, up), (1, down)), 0) == [1]
+    assert [_is_pause(three, n) for n in range(3)] == [False, False, False]
+    assert _is_pause(pieces((4, up), (1, ()), (4, up)), 1), "it goes on as before"
+    assert _is_pause(pieces((4, up), (1, ()), (10, down)), 1), "a tenth of what follows"
+    assert _is_pause(pieces((10, up), (1, ()), (4, down)), 1)
+    assert not _is_pause(pieces((9.9, up), (1, ()), (9.9, down)), 1)
+    assert not _is_pause(pieces((10, up), (1, ()), (10, ())), 1), "nothing follows"
+    assert not _is_pause(pieces((10, ()), (1, ()), (10, up)), 1)
+
+
+def test_a_brief_movement_is_part_of_the_longer_one_be_that_the_first() -> None:
+    """1.4 s, 3 m on and 2 m up, that are half like what was before them and half like what follows."""
+    found = simple([Phase(8, forward=2), Phase(1.4, forward=2, up=1.4), Phase(5, up=1.4)])
+    assert actions(found) == [("fly forward",), ("ascend",)]
+    assert found[0].end_s == found[1].start_s == pytest.approx(9.4, abs=0.1)
+
+
+def test_the_way_of_who_climbs_is_the_one_over_ground_from_end_to_end() -> None:
+    track, _ = fly([Phase(4), Phase(10, up=3), Phase(4)], [0.8, 0.8])
+    drift = np.outer(np.clip((track.t_s - 4) / 10, 0, 1), [-1.2, 1.6, 0.0])  # 0.2 m/s: no movement
+    (ascent,) = [s for s in observed(replace(track, enu_m=track.enu_m + drift)) if s.actions == ("ascend",)]
+    assert ascent.distance_m == pytest.approx(2.0, abs=0.02)
+    assert ascent.climb_m == pytest.approx(30.0, abs=0.1)
 
 
 def test_a_rate_that_wavers_about_the_start_is_one_movement():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.worlds.flight.facts import Segment
-from pipeline.worlds.flight.observe.motion import COURSE_ERROR_DEG, MotionConfig, paths
+from pipeline.worlds.flight.observe.motion import COURSE_ERROR_DEG, Fit, FlightPath, MotionConfig, by_course, paths
 from pipeline.worlds.flight.observe.movements import segments
 from tests.benchmarks.urbanvideo.flights import flight, mark, motion, row, rows
 from tests.worlds.flight.observe.planted import Phase, fly, logged
@@ -85,3 +85,57 @@ def test_questions_keep_the_margin_and_name_it() -> None:
     for found in asked:
         assert ("heading_of_course", COURSE_ERROR_DEG) in [(e["name"], e["value"]) for e in found["evidence"]]
         assert "heading_of_course" in found["flags"]
+
+
+def flown(speed: list[float], course_deg: list[float], error: float = 0.0) -> FlightPath:
+    """A path at 5 Hz under `by_course`."""
+    n = len(speed)
+    way = np.radians(course_deg)
+    velocity = np.column_stack([np.array(speed) * np.sin(way), np.array(speed) * np.cos(way), np.zeros(n)])
+    flat = np.zeros(n)
+    path = FlightPath(0, np.arange(n) / 5, np.zeros((n, 3)), velocity, flat, flat, flat, flat, flat, flat, flat)
+    return by_course(path, Fit(error, 0.6), CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("slow", "change_deg", "bridged", "unseen"),
+    [
+        (0, 170.0, True, False),  # from one moment to the next it is a turn, however sharp
+        (9, 90.0, True, False),  # 2 s from the last fast moment to the next
+        (10, 90.0, False, True),
+        (10, 29.0, False, False),  # on as before, within the margin
+        (10, 31.0, False, True),
+        (1, 149.0, True, False),
+        (1, 151.0, False, True),  # near a half turn: either way
+        (1, -149.0, True, False),
+        (1, -151.0, False, True),
+    ],
+)
+def test_what_is_known_of_a_slow_stretch_by_hand(slow: int, change_deg: float, bridged: bool, unseen: bool) -> None:
+    path = flown([4.0] * 20 + [1.9] * slow + [4.0] * 20, [350.0] * (20 + slow) + [350.0 + change_deg] * 20)
+    known = np.isfinite(path.heading_deg)
+    assert known.tolist() == [True] * 20 + [bridged] * slow + [True] * 20
+    assert path.turned_unseen.tolist() == [False] * 20 + [unseen] * slow + [False] * 20
+    assert path.heading_deg[0] % 360 == pytest.approx(350.0)
+    assert path.heading_deg[-1] % 360 == pytest.approx((350.0 + change_deg) % 360)
+    assert (np.nansum(path.turn) / 5 == pytest.approx(change_deg, abs=3.0)) == bridged
+
+
+def test_a_course_is_known_from_2_mps_or_as_fast_as_noise_asks_for() -> None:
+    """15 degrees are what twice the error turns it by: of 0.5 m/s at 3.73 m/s."""
+    speed = [1.99, 2.0, 2.0, 2.0, 3.7, 3.8, 3.8, 3.8]
+    assert np.isfinite(flown(speed, [0.0] * 8).heading_deg).tolist() == [False] + [True] * 7
+    assert np.isfinite(flown(speed, [0.0] * 8, 0.5).heading_deg).tolist() == [False] * 5 + [True] * 3
+    nothing = flown([1.0] * 8, [0.0] * 8)
+    assert np.isnan(nothing.heading_deg).all()
+    assert np.isnan(nothing.turn).all()
+    assert (nothing.turn_error, nothing.turned_unseen.any()) == (0.0, False)
+
+
+@pytest.mark.parametrize(("error", "of_turn"), [(0.01, 0.3376), (0.1, 1.5), (0.35, 1.5), (0.5, 2.026)])
+def test_the_error_of_a_turn_by_course_by_hand(error: float, of_turn: float) -> None:
+    """At 4 m/s: degrees of two courses over the window, which is 0.6 s at least, 5 s at most, and leaves 1.5 between.
+
+    0.01 / 4 are 0.1432 degrees, times the root of 2 0.2026: over 0.6 s. Of 0.5 m/s 10.13: over 5 s.
+    """
+    assert flown([4.0] * 20, [0.0] * 20, error).turn_error == pytest.approx(of_turn, rel=1e-3)

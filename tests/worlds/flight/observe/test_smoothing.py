@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.worlds.flight.observe.motion import despiked, fitted, rate_error, resampled, white_noise, window_s
+from pipeline.worlds.flight.observe.motion import (
+    MotionConfig,
+    despiked,
+    fitted,
+    paths,
+    rate_error,
+    resampled,
+    white_noise,
+    window_s,
+)
+from tests.worlds.flight.observe.planted import Phase, fly
 
 
 def starts(n: int, *others: int) -> np.ndarray:
@@ -106,3 +116,17 @@ def test_few_values_have_no_rate(n):
 def test_a_window_longer_than_the_part_is_cut(n):
     _, rate = fitted(np.arange(n, dtype=float)[:, None], 5.0, 5.0)
     assert rate == pytest.approx(np.full((n, 1), 5.0))
+
+
+def test_a_step_of_the_log_makes_no_movement_by_hand() -> None:
+    """It slopes by 1.5 steps a window: that is a start's speed, at most 5 s long, and a quarter of it the error.
+
+    0.4 m in 1.2 s are 0.5 m/s, the climb's start; 11.1 m in 5 s are 3.33 m/s, and a coarser log's climbs likewise.
+    """
+    track, _ = fly([Phase(60, forward=5.0)], [])
+    _, fits = paths(track, MotionConfig(), 0.0, (11.1, 0.4))
+    assert (fits.move.window_s, fits.move.error) == pytest.approx((5.0, 3.33 / 4))
+    assert (fits.climb.window_s, fits.climb.error) == pytest.approx((1.2, 0.5 / 4))
+    assert (fits.turn.window_s, fits.turn.error) == pytest.approx((0.6, 0.0))
+    _, exact = paths(track, MotionConfig(), 0.0, (0.0, 0.0))
+    assert [(fit.window_s, fit.error) for fit in (exact.move, exact.climb)] == [pytest.approx((0.6, 0.0))] * 2

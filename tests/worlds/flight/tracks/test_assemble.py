@@ -98,6 +98,23 @@ def test_what_is_no_fix_is_refused_and_counted(bad: tuple[float, float], why: st
     assert a.track.lat_lon_deg[:, 0].min() >= LAT
 
 
+def test_a_coordinate_of_0_is_none_where_those_that_are_known_lie_elsewhere() -> None:
+    assert is_place(np.array([[0.0, LON]] * 3 + [[LAT, LON]] * 2)).tolist() == [False] * 3 + [True] * 2
+    assert is_place(np.array([[0.0, LON], [0.009, LON], [0.009, LON]])).all(), "on the equator"
+    assert is_place(np.array([[LAT, 0.0], [LAT, 0.02], [np.nan, np.nan]])).tolist() == [False, True, False]
+    assert is_place(np.array([[0.0009, 0.0009], [0.0009, 0.0011]])).tolist() == [False, True]
+    assert is_place(np.array([[90.0, 180.0], [-90.1, 0.0], [90.0, -180.1]])).tolist() == [True, False, False]
+
+
+def test_the_levels_of_two_heights_are_those_of_the_first_5_s() -> None:
+    """Six samples, of which the other height is 22 m higher in three: their middle is 11 m off from either half."""
+    t_s = np.arange(9.0)
+    other = Series(t_s, np.where(np.isin(t_s, (3, 4, 5)), 32.0, 10.0))
+    a = assemble(PATH, fly(t_s, height_m=np.full(9, 10.0), heights={"the barometer": other}))
+    (told,) = (f for f in a.findings if f.name == "heights_disagree")
+    assert (told.measured, told.stretches) == (11.0, ((0.0, 8.0),))
+
+
 def test_a_fix_the_log_itself_doubts_is_refused() -> None:
     """As an altitude spike from a GPS without a fix."""
     alt = np.full(20, 540.0)

@@ -13,6 +13,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.formats.logs.frames import flu_to_enu, quaternion
 from pipeline.formats.logs.log import Log, Series
 from pipeline.worlds.flight.tracks.assemble import assemble
+from pipeline.worlds.flight.tracks.consistency import _explained, _means, _steadied
 
 TIMES_S: FloatArray = np.arange(120, dtype=np.float64) * 0.5  # s
 YAW = np.radians(
@@ -101,3 +102,33 @@ def test_a_heading_counted_the_other_way_round(sense: int, told: bool) -> None:
     compass = Series(TIMES_S, sense * np.degrees(YAW) % 360)
     log = replace(flight(), velocity_mps=None, attitude=None, heading=compass)
     assert doubts(log) == ({"heading_mirrored"} if told else set())
+
+
+def test_means_over_a_second_by_hand() -> None:
+    t_s = np.arange(0, 4.1, 0.5)
+    series = np.column_stack([3 * t_s + 1, np.where(t_s > 2, 8.0, 0.0)])
+    found = _means(t_s, series, np.array([1.0, 2.0, 3.0]))
+    assert found[:, 0] == pytest.approx([4.0, 7.0, 10.0])
+    assert found[:, 1] == pytest.approx([0.0, 2.0, 8.0]), "half of a second's half is on its way up to 8"
+
+
+def test_leans_are_explained_by_what_a_drone_leans_to_and_never_against_it() -> None:
+    """Two causes at right angles in time: 0.1 and 0.2 radians of the one, 0.3 of the other, each turned as well."""
+    speed = np.array([[1.0, 0], [-1, 0], [0, 0], [0, 0]])
+    change = np.array([[0.0, 0], [0, 0], [1, 0], [-1, 0]])
+    assert _explained(0.1 * speed + 0.2 * change + 5.0, speed, change) == pytest.approx(1.0)
+    assert _explained(0.1 * speed - 0.2 * change, speed, change) == pytest.approx(0.01 / 0.05), "of 0.02 and 0.08"
+    assert _explained(0.2 * change - 0.1 * speed, speed, change) == pytest.approx(0.04 / 0.05)
+    assert _explained(-0.1 * speed - 0.2 * change, speed, change) == 0.0
+    across = np.array([[0.0, 1], [0, -1], [0, 0], [0, 0]])
+    assert _explained(0.1 * speed + 0.3 * across, speed, change) == pytest.approx(0.1)
+    assert _explained(0.1 * speed, speed, 0 * change) == 0.0, "a drone that never speeds up"
+    assert _explained(0.014 * speed, speed, change) == 0.0, "0.0099 radians are noise"
+    assert _explained(0.015 * speed, speed, change) == pytest.approx(1.0)
+
+
+def test_no_lean_is_longer_than_three_times_the_middle_one() -> None:
+    leans = np.array([[1.0, 2, 9], [0, 2, 9], [1, 1, 9], [2, 2, 9], [1, 3, 9], [1, -6, 29]])
+    found = _steadied(leans)  # about (1, 2, 9): lengths of 0 and 1, and 8, which becomes 3
+    assert found[:5].tolist() == leans[:5].tolist()
+    assert found[5] == pytest.approx([1.0, -1.0, 9 + 20 * 3 / 8])
