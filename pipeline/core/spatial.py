@@ -5,8 +5,10 @@ Worlds convert their facts to these forms; viewers and drawings read them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from pydantic import FiniteFloat
@@ -110,3 +112,12 @@ class TopDownMap(Model):
         points = np.array([point for thing in self.things for point in thing.outline])
         first = np.cumsum([0, *(len(thing.outline) for thing in self.things[:-1])])
         return np.hstack([np.minimum.reduceat(points, first), np.maximum.reduceat(points, first)])
+
+
+PATH_POINTS: Final = 400  # of a long path, evenly spaced: more would not be seen
+
+
+def thinned(path: FloatArray) -> FloatArray:
+    """Of a `TopDownMap.path` (N, 3), NaN where it is not known, evenly as many rows as are drawn, and the last."""
+    known = path[~np.isnan(path).any(1)]
+    return np.concatenate([known[: -1 : math.ceil(len(known) / PATH_POINTS) or 1], known[-1:]])

@@ -1,4 +1,4 @@
-"""Series of numbers in the JSON of a scene."""
+"""Series of numbers in the JSON of a scene, and what is drawn of a long one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pipeline.core.quantized_series import QuantizedSeries, pack
+from pipeline.core.spatial import thinned
 
 NUMBERS = st.one_of(st.just(math.nan), st.floats(-200_000, 200_000))
 
@@ -45,3 +46,15 @@ def test_what_does_not_fit_is_refused() -> None:
         QuantizedSeries(rows=3, columns=1, step=1, data="AAAAAAAAAAA=")
     with pytest.raises(ValidationError, match="no base64"):
         QuantizedSeries(rows=1, columns=1, step=1, data="***")
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(0, 0), (1, 1), (400, 400), (401, 201), (800, 401), (801, 268)])
+def test_of_a_path_at_most_every_so_many_are_drawn_and_the_last(rows: int, kept: int) -> None:
+    """Of 800 every other, the first to the 799th, and the last; of 801 every third, which the last is not."""
+    path = np.column_stack([np.arange(rows), np.arange(rows) * 2, np.full(rows, 5)]).astype(float)
+    holed = np.insert(path, 0, [[np.nan, 0, 0], [0, 0, np.nan]], axis=0)
+    found = thinned(holed)
+    assert len(found) == kept
+    assert found[:1].tolist() == path[:1].tolist()
+    assert found[-1:].tolist() == path[-1:].tolist()
+    assert len(set(np.diff(found[:-1, 0]))) <= 1

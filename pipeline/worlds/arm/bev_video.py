@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Vec3
-from pipeline.core.spatial import MappedThing, Point, TopDownMap
+from pipeline.core.spatial import MappedThing, Point, TopDownMap, thinned
 from pipeline.drawing.raster import INK, Colour, Raster, colours_of
 from pipeline.geometry.angles import matrices, rotated
 from pipeline.reading.footage import Footage, log_footage
@@ -152,7 +152,6 @@ def _inside(point: FloatArray, at: Vec3) -> bool:
     return bool((np.abs(point - np.array(at[:2]) - at[2] / 2) <= at[2] / 2 - EDGE_PX).all())
 
 
-PATH_POINTS: Final = 400  # of a long episode, evenly spaced: more would not be seen
 _DIGITS: Final = 4
 
 
@@ -165,9 +164,7 @@ def top_down_map(scene: EpisodeScene) -> TopDownMap:
     if facts.gripper is None or facts.gripper.place_m is None:
         return TopDownMap(things=tuple(things))
     path = np.column_stack([facts.times_s, facts.gripper.place_m.array[:, :2]])
-    path = path[~np.isnan(path).any(1)]
-    step = max(1, -(-len(path) // PATH_POINTS))
-    points = [*path[:-1:step].round(_DIGITS).tolist(), *path[-1:].round(_DIGITS).tolist()]
+    points = thinned(path).round(_DIGITS).tolist()
     return TopDownMap(things=tuple(things), path=tuple((t, x, y) for t, x, y in points))
 
 

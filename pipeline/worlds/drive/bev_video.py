@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.spatial import MappedThing, Point, TopDownMap
+from pipeline.core.spatial import MappedThing, Point, TopDownMap, thinned
 from pipeline.drawing.raster import INK, SIZE, Raster, colours_of
 from pipeline.geometry.angles import turned_about_z
 from pipeline.reading.footage import Footage, log_footage
@@ -185,7 +185,6 @@ class _Outlines:
         return (self.lines[row] for row in np.flatnonzero(near).tolist())
 
 
-PATH_POINTS: Final = 400  # of a long drive, evenly spaced: more would not be seen
 _DIGITS: Final = 2  # centimetres
 
 
@@ -208,9 +207,7 @@ def top_down_map(scene: DriveScene) -> TopDownMap:
         return TopDownMap(ground=ground, things=tuple(things))
     track = facts.ego.track
     path = np.column_stack([times_s[track.first : track.stop], track.place_m.array[:, :2]])
-    path = path[~np.isnan(path).any(1)]
-    step = max(1, -(-len(path) // PATH_POINTS))
-    points = [*path[:-1:step].round(_DIGITS).tolist(), *path[-1:].round(_DIGITS).tolist()]
+    points = thinned(path).round(_DIGITS).tolist()
     return TopDownMap(ground=ground, things=tuple(things), path=tuple((t, x, y) for t, x, y in points))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.spatial import MappedThing, Spatial, SpatialBoxes, TopDownMap, on_ground
+from pipeline.core.spatial import MappedThing, Spatial, SpatialBoxes, TopDownMap, on_ground, thinned
 from pipeline.drawing.raster import INK, SIZE, Raster
 from pipeline.reading.footage import Footage, log_footage
 from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Landmark
@@ -134,7 +134,6 @@ def _outline(mark: Landmark) -> FloatArray:
     return np.array([mark.center])
 
 
-PATH_POINTS: Final = 400  # of a long flight, evenly spaced: more would not be seen
 _DIGITS: Final = 2  # centimetres
 
 
@@ -157,10 +156,9 @@ def top_down_map(scene: FlightScene) -> TopDownMap:
     )
     if motion is None:
         return TopDownMap(things=things)
-    step = max(1, -(-len(motion.t_s) // PATH_POINTS))
-    points = [(t, x, y) for t, (x, y, _) in zip(motion.t_s, motion.enu_m, strict=True) if t >= 0]
-    thinned = [*points[:-1:step], *points[-1:]]
-    path = tuple((round(t, _DIGITS), round(x, _DIGITS), round(y, _DIGITS)) for t, x, y in thinned)
+    times_s = np.array(motion.t_s, dtype=np.float64)
+    points = np.column_stack([times_s, np.array(motion.enu_m, dtype=np.float64).reshape(-1, 3)[:, :2]])[times_s >= 0]
+    path = tuple((round(t, _DIGITS), round(x, _DIGITS), round(y, _DIGITS)) for t, x, y in thinned(points).tolist())
     return TopDownMap(things=things, path=path)
 
 

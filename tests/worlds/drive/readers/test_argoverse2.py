@@ -246,6 +246,7 @@ def test_the_camera_ahead_films_from_the_first_sweep_to_the_last(tmp_path: Path)
     files = SceneFiles(tmp_path, ref)
     scene = Argoverse2().read(files)
     assert (scene.video.frames, scene.video.fps, scene.video.width, scene.video.height) == (11, 10, 40, 30)
+    assert Argoverse2().footage(files, scene.model_copy(update={"video": None})) is None
     footage = Argoverse2().footage(files, scene)
     shades = [round(int(frame[15, 20, 0]) / 40) for frame in footage.frames()]
     assert shades == [0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3]  # the last picture taken by each tenth of a second

@@ -276,7 +276,8 @@ def test_a_camera_that_looks_down_to_the_right() -> None:
     assert np.allclose(axes.T @ axes, np.eye(3))
     assert np.linalg.det(axes) == pytest.approx(1)
     assert axes[2, 0] == pytest.approx(-np.sin(np.radians(20)) * np.cos(np.radians(30))), "its right side is lower"
-    assert camera_of(Added(0, 5, 5, (0, 0, 0), (0, 0, 0), "sensor.camera.rgb", {**said, "fov": "180"})) is None
+    for wrong in ({"fov": "180"}, {"fov": "0"}, {"image_size_x": "0"}, {"image_size_y": "0"}, {"fov": "wide"}):
+        assert camera_of(Added(0, 5, 5, (0, 0, 0), (0, 0, 0), "sensor.camera.rgb", said | wrong)) is None
 
 
 def test_only_recordings_are_listed(tmp_path: Path) -> None:

@@ -104,6 +104,7 @@ def test_what_is_to_the_right_of_the_camera_is_to_the_right(tmp_path: Path) -> N
     ("lines", "finding", "measured"),
     [
         ([label(0).rpartition(" ")[0]], "bad_line", 1),
+        ([f"{label(0)} 0.9 1"], "bad_line", 1),
         ([label(0, x="left"), label(0, z="nan"), label(-1)], "bad_line", 3),
         ([label(0, track=-1)], "bad_line", 1),
         ([label(200_000, 2)], "bad_line", 1),
@@ -120,7 +121,7 @@ def test_what_is_wrong_with_labels_is_told(
     tmp_path: Path, lines: list[str], finding: str, measured: float | None
 ) -> None:
     passed = "0 -1 DontCare -1 -1 -10 1 1 1 1 -1 -1 -1 -1 -1 -1 -1"
-    scene = read(write(tmp_path, *lines, label(2), passed), KittiTracking())
+    scene = read(write(tmp_path, *lines, f"{label(2)} 0.9", passed), KittiTracking())  # a tracker adds its score
     (only,) = scene.findings
     assert only.name == finding
     assert only.measured == pytest.approx(measured)
