@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from pipeline.blind.attack import tasks_of
 from pipeline.blind.config import AWAITS_REPLIES, FINAL, BlindConfig
 from pipeline.blind.items import LETTERS, BlindItem, codes_of, item_of, question_rows
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, chunks
 from pipeline.core.identity import digest, rng_for
 from pipeline.metrics.mra import mean_relative_accuracies
 
@@ -251,9 +251,8 @@ def _shuffled(votes: Votes, models: Sequence[str], draws: int) -> Iterator[BoolA
     """Whether each model (m, d, n) is right, for some draws at a time; the same draws whatever the models."""
     rng = rng_for("luck", votes.task)
     place = np.argsort(votes.kind, kind="stable")
-    most = max(1, _AT_ONCE // max(1, len(votes.kind)))
-    for first in range(0, draws, most):
-        keys = votes.kind + rng.random((min(most, draws - first), len(votes.kind)))
+    for part in chunks(draws, len(votes.kind), _AT_ONCE):
+        keys = votes.kind + rng.random((part.stop - part.start, len(votes.kind)))
         truth_of = np.empty(keys.shape, dtype=np.intp)
         truth_of[:, place] = np.argsort(keys, axis=1)
         ballots = [votes.ballots[model] for model in models]

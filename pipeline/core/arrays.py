@@ -1,6 +1,8 @@
-"""The array types of the whole project."""
+"""The array types of the whole project, and the pieces in which long arrays are worked on."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -9,3 +11,9 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 StrArray = npt.NDArray[np.object_]
+
+
+def chunks(rows: int, width: int, most: int) -> Iterator[slice]:
+    """Slices of so many rows, each of at most ``most`` numbers where a row has ``width``, but of one row at least."""
+    step = max(1, most // width) if width else rows
+    return (slice(first, min(first + step, rows)) for first in range(0, rows, step or 1))

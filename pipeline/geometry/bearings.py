@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray, chunks
 
 _CHUNK: Final = 1 << 20  # point-edge pairs at a time; bounds memory to about 60 MB
 
@@ -105,9 +105,8 @@ def inside_outline(points_m: FloatArray, outline_m: FloatArray) -> BoolArray:
 def footprint_distance_m(enu_m: FloatArray, outline_m: FloatArray) -> FloatArray:
     """Distance over ground (N,) of points (N, 2 or 3) to a footprint (k, 2), not closed; 0 above it, NaN if unknown."""
     out = np.empty(len(enu_m))
-    step = max(1, _CHUNK // max(1, len(outline_m)))
-    for begin in range(0, len(out), step):
-        part = enu_m[begin : begin + step, :2]
+    for rows in chunks(len(out), len(outline_m), _CHUNK):
+        part = enu_m[rows, :2]
         start = outline_m[None]
         along = np.concatenate([outline_m[1:], outline_m[:1]])[None] - start
         offset = part[:, None] - start
@@ -115,5 +114,5 @@ def footprint_distance_m(enu_m: FloatArray, outline_m: FloatArray) -> FloatArray
         share = (offset[..., 0] * along[..., 0] + offset[..., 1] * along[..., 1]) / np.where(squared == 0, 1.0, squared)
         gap = offset - np.clip(share, 0.0, 1.0)[..., None] * along
         away = np.hypot(gap[..., 0], gap[..., 1]).min(1)
-        out[begin : begin + step] = np.where(inside_outline(part, outline_m), 0.0, away)
+        out[rows] = np.where(inside_outline(part, outline_m), 0.0, away)
     return out

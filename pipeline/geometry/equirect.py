@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import FloatArray, chunks
 from pipeline.geometry.views import View, rays_of
 
 Picture = npt.NDArray[np.uint8]
@@ -266,10 +266,9 @@ def lookups(pitch_deg: float, fov_deg: float, width: int, height: int, sphere: t
     # What the logarithm below is where a pixel is nearest to the eye.
     most = math.log2(sphere[1] / (math.pi * view.focal_px))
     rays = tuple(part[:, width // 2 :] for part in rays_of(view))  # the left half mirrors the right one
-    rows = max(1, _PART // width)
     parts, used, steepest = [], set(), 0.0
-    for first in range(0, height, rows):
-        right, up, ahead = (part[first : first + rows] for part in rays)
+    for rows in chunks(height, width, _PART):
+        right, up, ahead = (part[rows] for part in rays)
         level_square = right * right + ahead * ahead
         right_turn = np.arctan2(right, ahead) / (2 * math.pi)  # of the circle, from the middle
         turn = 0.5 + np.concatenate([-right_turn[:, ::-1][:, : width // 2], right_turn], axis=1).ravel()
@@ -280,7 +279,7 @@ def lookups(pitch_deg: float, fov_deg: float, width: int, height: int, sphere: t
             # in pixels of the sphere's own picture, the logarithm says which picture is wanted.
             size = most - 0.75 * np.log2(level_square + up * up)
             wanted = _mirrored(np.clip(size, 0, len(levels) - 1), width)
-        made, into = _part(levels, slice(first * width, first * width + len(turn)), turn, fall, wanted)
+        made, into = _part(levels, slice(rows.start * width, rows.stop * width), turn, fall, wanted)
         parts.append(made)
         used |= into
         steepest = max(steepest, float(np.abs(0.5 - fall).max()) * math.pi)

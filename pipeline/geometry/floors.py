@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, chunks
 from pipeline.geometry.boxes import Boxes
 
 CELL_M: Final = 0.05
@@ -73,8 +73,7 @@ def body_clearance(seen: FloorGrid, boxes: Boxes) -> FreeFloor:
     place = np.stack([columns.ravel(), rows.ravel()], axis=1) * CELL_M + seen.origin
     plan = footprints(boxes, BOX_SLACK_M)
     plan = plan._replace(obstacle=np.ones(len(plan.center), dtype=bool))
-    step = max(1, _CELLS // max(1, 3 * len(plan.center)))
-    covered = np.concatenate([_within(place[i : i + step], plan) for i in range(0, len(place), step)])
+    covered = np.concatenate([_within(place[part], plan) for part in chunks(len(place), 3 * len(plan.center), _CELLS)])
     free = seen.walkable | covered.reshape(seen.walkable.shape)
     return FreeFloor(np.asarray(distance_transform_edt(free) * CELL_M), seen.origin)
 
@@ -212,8 +211,8 @@ def _headings(axes: FloatArray) -> FloatArray:
 def _fits(places: FloatArray, solid: Footprints, floor: Outlines, radius_m: float) -> BoolArray:
     """Whether a body fits at places (n, P, 2)."""
     flat = places.reshape(-1, 2)
-    step = max(1, _CELLS // max(sum(map(len, floor)), 3 * len(solid.center)))
-    parts = [flat[i : i + step] for i in range(0, len(flat), step)]
+    sides = max(sum(map(len, floor)), 3 * len(solid.center))
+    parts = [flat[part] for part in chunks(len(flat), sides, _CELLS)]
     fits = [(clearance_m(part, floor) > radius_m - TOUCH_M) & ~_within(part, solid) for part in parts]
     return np.concatenate([np.empty(0, dtype=bool), *fits]).reshape(places.shape[:2])
 

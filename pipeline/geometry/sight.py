@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, chunks
 from pipeline.geometry.tracks import Buildings
 
 _CHUNK: Final = 1 << 18  # line-wall pairs at a time; bounds memory to about 50 MB
@@ -72,9 +72,7 @@ def is_clear(eyes_m: FloatArray, targets_m: FloatArray, among: Walls) -> BoolArr
     clear: BoolArray = np.isfinite(np.concatenate([eyes_m, targets_m], axis=1)).all(1)
     if len(among.owner) == 0:
         return clear
-    step = max(1, _CHUNK // len(among.owner))
-    for begin in range(0, len(clear), step):
-        part = slice(begin, begin + step)
+    for part in chunks(len(clear), len(among.owner), _CHUNK):
         clear[part] &= ~_meets(eyes_m[part], targets_m[part], among)
     return clear
 

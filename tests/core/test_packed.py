@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from pipeline.core.arrays import chunks
 from pipeline.core.quantized_series import QuantizedSeries, pack
 from pipeline.core.spatial import thinned
 
@@ -58,3 +59,14 @@ def test_of_a_path_at_most_every_so_many_are_drawn_and_the_last(rows: int, kept:
     assert found[:1].tolist() == path[:1].tolist()
     assert found[-1:].tolist() == path[-1:].tolist()
     assert len(set(np.diff(found[:-1, 0]))) <= 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "most", "ends"),
+    [(7, 3, 9, [3, 6, 7]), (6, 3, 9, [3, 6]), (2, 10, 9, [1, 2]), (5, 0, 9, [5]), (0, 3, 9, []), (0, 0, 9, []),
+     (4, 2, 100, [4])],
+)  # fmt: skip
+def test_chunks_hold_as_many_rows_as_fit_and_one_at_least(rows: int, width: int, most: int, ends: list[int]) -> None:
+    found = list(chunks(rows, width, most))
+    assert [part.stop for part in found] == ends
+    assert [part.start for part in found] == [0, *ends][: len(ends)]

@@ -361,6 +361,24 @@ def test_the_closest_points_of_two_boxes_by_hand() -> None:
     assert closest_distance_m(low, high) == pytest.approx([3.0])
 
 
+def test_any_edge_of_one_box_may_be_the_nearest_to_any_edge_of_another() -> None:
+    """Two cubes whose edges cross at a right angle, 0.5 m apart; the edges lie 1.4 m off the middles of the cubes."""
+    edges = [(axis, s, t) for axis in range(3) for s in (-1, 1) for t in (-1, 1)]
+    centers, turns = [], []
+    for axis, s, t in edges:
+        along, outwards = np.eye(3)[axis], np.insert(np.array([s, t]) / 2**0.5, axis, 0.0)
+        for other, s2, t2 in edges:  # of the second cube, whose axes are chosen so that this edge lies before the first
+            sides = s2 * (along - outwards) / 2**0.5, -t2 * (along + outwards) / 2**0.5
+            turns.append(np.insert(np.array(sides), other, np.cross(along, outwards), axis=0))
+            centers.append(outwards * (2 * 2**0.5 + 0.5))
+    first, second = (
+        stack(np.zeros((144, 3)), np.full((144, 3), 2.0), np.tile(np.eye(3), (144, 1, 1))),
+        stack(centers, np.full((144, 3), 2.0), turns),
+    )
+    assert closest_distance_m(first, second) == pytest.approx(np.full(144, 0.5))
+    assert closest_distance_m(second, first) == pytest.approx(np.full(144, 0.5))
+
+
 def test_the_closest_point_of_a_turned_box_by_hand() -> None:
     """A quarter of a turn to the left: what lies 0.5 m along its second axis lies 0.5 m west of its center."""
     turned = stack([[0.0, 0.0, 0.0]], [[4.0, 2.0, 2.0]], [[[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]])

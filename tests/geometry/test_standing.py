@@ -50,6 +50,9 @@ def test_places_are_30_cm_from_every_side(yaw: float) -> None:
     local = (beside.place[0] - [1.0, 2.0]) @ yaw_axes(yaw)[:2, :2].T
     np.testing.assert_allclose(np.abs(local / [1.3, 1.1]).max(1), 1.0, atol=1e-12)
     np.testing.assert_allclose(np.abs(local).max(0), [1.3, 1.1], atol=1e-12)  # all four sides have some
+    assert local[[0, 18, 36, 54]] == pytest.approx(np.array([[1.3, 0], [0, 1.1], [-1.3, 0], [0, -1.1]])), (
+        "counter-clockwise"
+    )
 
 
 def test_clearance_of_the_floor_reaches_to_all_four_walls() -> None:

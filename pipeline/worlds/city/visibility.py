@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, chunks
 from pipeline.geometry.raycasting import Rays, RayScene
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.occluders import Occluders, PrismMesh, prism_mesh
@@ -83,16 +83,15 @@ class Sight:
         column, row = np.meshgrid(np.arange(offset, WIDTH, step), np.arange(offset, HEIGHT, step))
         x, y = _toward(column.ravel(), row.ravel())
         pixels, possible = (np.zeros((len(poses), len(chosen)), dtype=np.intp) for _ in range(2))
-        at_a_time = max(1, _RAYS // len(x))
-        for begin in range(0, len(poses), at_a_time):
-            part = poses[begin : begin + at_a_time]
+        for at_once in chunks(len(poses), len(x), _RAYS):
+            part = poses[at_once]
             rays = np.empty((len(part), len(x), 6), dtype=np.float32)
             rays[..., :3] = part[:, None, :3]
             right, down, ahead = np.moveaxis(camera_axes(part).astype(np.float32), 1, 0)
             rays[..., 3:] = x[:, None] * right[:, None] + y[:, None] * down[:, None] + ahead[:, None]
             surely, maybe, behind = (self._counts(place[hits], len(chosen)) for hits in self._cast(rays))
-            pixels[begin : begin + at_a_time] = surely * step * step
-            possible[begin : begin + at_a_time] = (maybe + behind) * step * step
+            pixels[at_once] = surely * step * step
+            possible[at_once] = (maybe + behind) * step * step
         border = np.zeros(pixels.shape, dtype=bool)
         pose, thing = np.nonzero(possible)
         border[pose, thing] = ~self._windows(poses[pose], camera_axes(poses[pose]), chosen[thing]).whole

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, chunks
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Finding
 from pipeline.geometry.footprints import Rectangles
@@ -360,12 +360,10 @@ def _overlaps(view: DriveView) -> Iterator[Finding]:
         return
     inside = {row: np.zeros(len(times), dtype=bool) for row in rows.tolist()}
     others: dict[int, int] = {}
-    step = max(1, _PAIRS // len(rows) ** 2)
-    for begin in range(0, len(times), step):
-        part = times[begin : begin + step]
-        at, first, second = _within(view, rows, part)
+    for part in chunks(len(times), len(rows) ** 2, _PAIRS):
+        at, first, second = _within(view, rows, times[part])
         for time, a, b in zip(at.tolist(), rows[first].tolist(), rows[second].tolist(), strict=True):
-            inside[a][begin + time] = inside[b][begin + time] = True
+            inside[a][part.start + time] = inside[b][part.start + time] = True
             others[a], others[b] = b, a
     ours = _ours(view, rows, times)
     for index, row in enumerate(rows.tolist()):

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.formats.images import jpeg_bytes
-from pipeline.geometry.bearings import turn_between_deg
 from pipeline.geometry.colours import WORDS, margins
 from pipeline.worlds.flight.facts import FlightCamera, FlightMotion
 from pipeline.worlds.flight.look.painted import UNSURE, Eye, Prisms, area, filled, painted, shrunk
+from pipeline.worlds.flight.observe.views import steady
 
 NAMES: Final = tuple(WORDS)
 # What lies in shade would be so many times as bright in the sun: walls turned away from it get two thirds of the light.
@@ -78,7 +78,7 @@ def _table(light: tuple[float, ...]) -> npt.NDArray[np.bool_]:
 Frame = npt.NDArray[np.uint8]  # (h, w, 3)
 PictureAt = Callable[[float], Frame]  # of a second of the video
 
-STEADY_MAX_DEG: Final = 5.0  # turn within a second: pose and picture are known to belong together no better
+STEADY_S: Final = 0.5  # to either side of a moment: pose and picture are known to belong together no better
 MOMENTS_MAX: Final = 120  # of a flight, evenly thinned
 APART_S: Final = 1.0  # from one to the next
 WIDTH: Final = 320  # of the pictures that are surveyed
@@ -130,7 +130,7 @@ def eyes_of(motion: FlightMotion, camera: FlightCamera, end_s: float) -> tuple[F
     """Moments (M,) of the video at which pose and picture belong together, and the camera at each."""
     t_s, part = np.array(motion.t_s), np.array(motion.part)
     heading, pitch = (np.array(v, dtype=np.float64) for v in (motion.heading_deg, motion.pitch_deg))
-    known = np.isfinite(heading + pitch) & (t_s >= 0) & (t_s < end_s) & _steady(t_s, heading, part)
+    known = np.isfinite(heading + pitch) & (t_s >= 0) & (t_s < end_s) & steady(t_s, heading, part, STEADY_S)
     chosen: list[int] = []
     for row in np.flatnonzero(known).tolist():
         if not chosen or t_s[row] - t_s[chosen[-1]] >= APART_S - 1e-6:
@@ -139,18 +139,6 @@ def eyes_of(motion: FlightMotion, camera: FlightCamera, end_s: float) -> tuple[F
         chosen = [chosen[i] for i in np.linspace(0, len(chosen) - 1, MOMENTS_MAX).round().astype(int).tolist()]
     eyes = (Eye(np.array(motion.enu_m[i]), float(heading[i]), float(pitch[i]), camera) for i in chosen)
     return t_s[chosen], tuple(eyes)
-
-
-def _steady(t_s: FloatArray, heading: FloatArray, part: IntArray) -> npt.NDArray[np.bool_]:
-    """Moments (G,) about which the nose hardly turns within half a second to either side."""
-    if len(t_s) < 2:
-        return np.ones(len(t_s), dtype=bool)
-    around = max(1, round(0.5 / max(float(np.median(np.diff(t_s))), 1e-6)))
-    swing = np.zeros(len(t_s))
-    for shift in range(1, around + 1):
-        turned = np.where(part[:-shift] == part[shift:], turn_between_deg(heading[:-shift], heading[shift:]), 180.0)
-        swing[:-shift], swing[shift:] = (np.fmax(s, abs(turned)) for s in (swing[:-shift], swing[shift:]))
-    return np.asarray(swing <= STEADY_MAX_DEG)
 
 
 def survey(

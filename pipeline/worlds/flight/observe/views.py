@@ -358,7 +358,7 @@ def best_shot(
     near = np.zeros(len(poses.t_s), dtype=bool)
     for start, end in intervals:
         near |= (poses.t_s >= start + _CLEAR_S) & (poses.t_s <= end - _CLEAR_S)
-    moments = np.flatnonzero(near & _steady(poses))
+    moments = np.flatnonzero(near & steady(poses.t_s, poses.heading_deg, poses.part, 1.0))
     if not len(moments):
         return None
     outline, surely, most = _outline(landmark), _top(landmark, foot), foot.max() + _rise(landmark)[1]
@@ -386,13 +386,13 @@ def best_shot(
     return None
 
 
-def _steady(poses: PosesAt) -> BoolArray:
-    """Moments (G,) within a second of which the nose hardly turns."""
-    step = float(np.median(np.diff(poses.t_s))) if len(poses.t_s) > 1 else 1.0
-    around = max(1, round(1.0 / max(step, 1e-6)))
-    swing = np.zeros(len(poses.t_s))
-    for shift in range(1, around + 1):
-        turned = np.abs(turn_between_deg(poses.heading_deg[:-shift], poses.heading_deg[shift:]))
+def steady(t_s: FloatArray, heading_deg: FloatArray, part: IntArray, within_s: float) -> BoolArray:
+    """Moments (G,) within so many seconds of which the nose hardly turns and no part of the track begins or ends."""
+    step = float(np.median(np.diff(t_s))) if len(t_s) > 1 else 1.0
+    swing = np.zeros(len(t_s))
+    for shift in range(1, max(1, round(within_s / max(step, 1e-6))) + 1):
+        turned = np.abs(turn_between_deg(heading_deg[:-shift], heading_deg[shift:]))
+        turned = np.where(part[:-shift] == part[shift:], turned, 180.0)
         swing[:-shift] = np.fmax(swing[:-shift], turned)
         swing[shift:] = np.fmax(swing[shift:], turned)
     return np.asarray(swing <= STEADY_MAX_DEG)

@@ -371,14 +371,14 @@ def test_crops_are_the_largest_at_the_limits_of_size_outline_and_time() -> None:
 
 def test_only_things_of_whose_looks_something_is_missing_are_cut_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four: one of unknown kind, one of known walls, roof and shape, one seen once, one of unknown walls."""
-    monkeypatch.setattr("pipeline.worlds.flight.look.look.crop", lambda *args: args[-1])
+    monkeypatch.setattr("pipeline.worlds.flight.look.look.crop", lambda *args: (args[-2].moment, args[-1]))
     whole = Appearance(noun="house", walls=(200, 0, 0), roof=(9, 9, 9), roof_shape="flat")
     looks = (None, whole, Appearance(noun="house"), whole.model_copy(update={"walls": None}))
     flight = SimpleNamespace(landmarks=[SimpleNamespace(appearance=look) for look in looks])
     twice = [Glimpse(0, 0.3, 1.0), Glimpse(1, 0.2, 1.0)]
     seen = SimpleNamespace(glimpses={0: twice, 1: twice, 2: twice[:1], 3: twice}, t_s=np.array([1.0, 9.0]), eyes=[0, 1])
     things = SimpleNamespace(landmarks=[0, 1, 2, 3], prisms=None)
-    assert _crops(flight, things, seen, lambda second: None, 5) == ((3, (1.0, 9.0)),)
+    assert _crops(flight, things, seen, lambda second: None, 5) == ((3, ((0, 1.0), (1, 9.0))),)
 
 
 def test_of_words_that_were_not_believed_the_nearest_to_its_limit_is_told() -> None:

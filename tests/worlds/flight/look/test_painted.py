@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from pipeline.geometry.colours import margins
 from pipeline.worlds.flight.facts import FlightCamera
 from pipeline.worlds.flight.look.painted import UNSURE, Eye, Prisms, area, filled, hull, painted, shrunk
-from pipeline.worlds.flight.look.survey import NAMES, ROOF_LIGHT, fits, may_be
+from pipeline.worlds.flight.look.survey import NAMES, ROOF_LIGHT, Glimpse, crop, eyes_of, fits, may_be, survey
+from tests.benchmarks.urbanvideo.flights import motion
 
 SIZE = (200, 100)
 CAMERA = FlightCamera(horizontal_fov_deg=90, width=200, height=100)
@@ -114,3 +118,66 @@ def test_things_are_painted_the_farthest_from_the_eye_first_wherever_that_is() -
     eye = Eye(np.array([0.0, 100.0, 10.0]), 0.0, 0.0, CAMERA)
     assert things.order(eye) == [0, 1, 2]
     assert things.order(EYE) == [2, 1, 0]
+
+
+def test_a_moment_a_second_is_looked_at_where_the_nose_hardly_turns() -> None:
+    """It turns by 4.5 degrees a step of 0.2 s from 4 to 8 s: two steps before that and two after it are steady."""
+    moved = motion([("hover", 4, 0), ("turn right", 4, 90), ("hover", 3, 0)], start=(1.0, 2.0, 10.0), pitch=-5.0)
+    t_s, eyes = eyes_of(moved, CAMERA, 10.2)
+    assert t_s.tolist() == [0.0, 1.0, 2.0, 3.0, 8.2, 9.2], "not at its end"
+    assert [round(eye.heading_deg, 6) for eye in eyes] == [0.0] * 4 + [90.0] * 2
+    assert eyes[0].enu_m.tolist() == [1.0, 2.0, 10.0]
+    assert {eye.pitch_deg for eye in eyes} == {-5.0}
+    late = moved.model_copy(update={"t_s": tuple(t - 0.5 for t in moved.t_s)})
+    assert eyes_of(late, CAMERA, 3.0)[0].tolist() == pytest.approx([0.1, 1.1, 2.1])
+    parted = moved.model_copy(update={"part": (0,) * 6 + (1,) * (len(moved.t_s) - 6)})
+    assert eyes_of(parted, CAMERA, 3.0)[0].tolist() == [0.0, 1.6, 2.6], "1 and 1.2 s are in two parts"
+    nowhere = moved.model_copy(update={"pitch_deg": (None,) * len(moved.t_s)})
+    assert eyes_of(nowhere, CAMERA, 9.0)[0].tolist() == []
+    many = eyes_of(motion([("hover", 130, 0)]), CAMERA, 200.0)[0]
+    assert (len(many), many[0], many[-1]) == (120, 0.0, 130.0)
+
+
+def test_a_survey_of_a_red_house_by_hand() -> None:
+    """The house is a quarter as wide as the picture and half as high; another one stands behind it, one behind us."""
+    frame = np.full((100, 200, 3), (200, 30, 30), dtype=np.uint8)
+    stands = prisms((0, 50, 10), (0, 90, 2), (0, -50, 10))
+    found = survey(motion([("hover", 2, 0)], start=(0.0, 0.0, 10.0)), CAMERA, stands, 3, lambda second: frame, 2.0)
+    assert found.t_s.tolist() == [0.0, 1.0]
+    assert [*found.glimpses] == [0]
+    assert [glimpse.moment for glimpse in found.glimpses[0]] == [0, 1]
+    assert [(g.size, g.shown) for g in found.glimpses[0]] == [pytest.approx((0.125, 1.0), rel=0.04)] * 2
+    assert found.most[0].max() == found.most[0][NAMES.index("red")] == 1.0
+    assert "red" not in found.unlike(0)
+    assert {"blue", "green", "white"} <= {*found.unlike(0)}
+    assert found.most[1:].max() == 0.0
+    assert found.unsure == set()
+
+
+def test_a_crop_has_walls_below_a_roof_above_and_a_line_about_both() -> None:
+    """Of a house from row 25 to 75, column 75 to 125, the walls end at 45 of 100 and the upper part begins at 75.
+
+    Walls are looked at within four fifths of theirs, about the mean of six corners: rows 51.7, of the far side, to 75.
+    """
+    rows = np.broadcast_to(np.arange(100, dtype=np.uint8)[:, None, None], (100, 200, 3))
+    cut = crop(rows, EYE, prisms((0, 50, 10)), 0, Glimpse(7, 0.12345, 1.2), 3.14159)
+    assert (cut.second, cut.size, cut.shown) == (3.142, 0.1235, 1.0)
+    assert (cut.walls.min(), cut.walls.max()) == (pytest.approx(53.3, abs=1), pytest.approx(72.0, abs=1))
+    assert len(cut.walls) == pytest.approx(0.64 * (50 * 22.5 + 35), rel=0.1)
+    assert (cut.upper.min(), cut.upper.max()) == (pytest.approx(25, abs=1), pytest.approx(36.5, abs=1))
+    assert len(cut.roof) == 0, "it is not above it"
+    picture = np.asarray(Image.open(io.BytesIO(cut.jpeg))).astype(int)
+    # 50 pixels and 0.35 times as many on either side, from 57 to 143 and from 7 to 93: 86, on 512.
+    assert picture.shape == (512, 512, 3)
+    for x, y in ((75, 50), (125, 50), (100, 25), (100, 75)):
+        at = round((x - 57) * 512 / 86), round((y - 7) * 512 / 86)
+        about = picture[at[1] - 2 : at[1] + 3, at[0] - 2 : at[0] + 3]
+        assert np.abs(about - (255, 0, 255)).sum(-1).min() < 100, "the line"
+    above = Eye(np.array([0.0, 50.0, 60.0]), 0.0, -90.0, CAMERA)
+    flat = crop(rows, above, prisms((0, 50, 10)), 0, Glimpse(0, 0.1, 0.5), 0.0)
+    assert len(flat.roof) == pytest.approx(40 * 40, rel=0.1), "50 pixels, and four fifths of that"
+    assert len(flat.walls) == 0, "the roof hides them"
+    assert len(flat.upper) == pytest.approx(50**2 - 44.4**2, rel=0.15), "beyond what 15 m of it would cover"
+    unknown = Prisms((box(0, 50, 10),), np.zeros(1), np.full(1, np.nan))
+    ground = crop(rows, above, unknown, 0, Glimpse(0, 0.1, 0.5), 0.0)
+    assert ground.walls.tolist() == ground.roof.tolist()
