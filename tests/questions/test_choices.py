@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from pipeline.questions.choices import (
     RATIO,
     balanced_letters,
     draw_options,
+    draw_orders,
     is_number,
     lettered,
     numeric_choices,
@@ -234,6 +235,38 @@ def test_at_most_four_labels_are_offered_and_the_truth_among_them(
     assert set(offered) <= set(names)
     assert draw_options(question, truth, names) == offered
     assert len({*offered}) == len(offered)
+
+
+@given(ids, st.integers(2, 4), st.integers(2, 6), st.data())
+def test_orders_are_offered_each_beside_its_reverse(question: int, things: int, most: int, data: st.DataObject) -> None:
+    orders = [", ".join(order) for order in permutations("abcd"[:things])]
+    truth = data.draw(st.sampled_from(orders))
+    also = data.draw(st.lists(st.sampled_from(orders), max_size=1))
+    offered = draw_orders(question, truth, orders, most, also)
+    assert len({*offered}) == len(offered) == min(most, len(orders))
+    assert offered[0] == truth
+    assert {*also} <= {*offered}
+    if len(offered) % 2 == 0 and len({truth, *also}) <= len(offered) // 2:
+        assert {", ".join(order.split(", ")[::-1]) for order in offered} == {*offered}
+    assert draw_orders(question, truth, orders, most, also) == offered
+
+
+def test_numbers_are_rounded_to_the_decimals_or_the_multiple_of_their_step() -> None:
+    """Those of a decimal as they are written: half of a step that is a little more than a half goes up."""
+    written = {(0.05, 0.1): "0.1", (0.35, 0.1): "0.3", (0.015, 0.01): "0.01", (2.5, 1.0): "2", (1.3, 0.5): "1.5",
+               (7.4, 5.0): "5", (7.6, 5.0): "10", (0.37, 0.25): "0.25", (3.0, 0.2): "3.0"}  # fmt: skip
+    assert {given: stepped(*given) for given in written} == written
+
+
+def test_of_up_to_twelve_possible_numbers_neighbours_are_offered() -> None:
+    """Of 13 the ratios are drawn: from 8 on they leave numbers out."""
+
+    def spans(most: int) -> set[int]:
+        sets = (numeric_choices(question, "8", Number(0, ""), None, most) for question in range(60))
+        return {int(offered[-1]) - int(offered[0]) for offered in sets}
+
+    assert spans(12) == {3}
+    assert max(spans(13)) > 3
 
 
 def test_letters_in_front() -> None:

@@ -39,6 +39,7 @@ from pipeline.questions.open_items import ACCEPTED, PROOF_CHARS, OpenItem, form,
 from pipeline.questions.published import Columns, Published, read_own, read_published
 from pipeline.questions.rules import make_rejection
 from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Judge
+from pipeline.questions.usual import nearness
 
 ROW = {"id": 7, "scene_name": "s", "question_type": "t", "question": "Q?", "ground_truth": "A"}
 COLUMNS = Columns(
@@ -162,6 +163,23 @@ def test_rules_of_open_questions_end_where_they_say(
     item = OpenItem(question, answer, (), tuple(f"old {c} of cloth" for c in "abcdefgh"[:others]), "")
     (rule,) = (rule for rule in form(item) if rule.name == name)
     assert rule.holds == holds
+
+
+@pytest.mark.parametrize(("words", "limit"), [(1, 3), (3, 5), (8, 12)])
+def test_an_answer_may_be_half_as_long_again_or_two_words_longer(words: int, limit: float) -> None:
+    item = OpenItem("What is sold here?", "bread", (), (" ".join("abcdefgh"[:words]), "b", "c"), "")
+    (rule,) = (rule for rule in form(item) if rule.name == "answer_stands_out")
+    assert (rule.value, rule.limit) == (1, limit)
+
+
+def test_things_are_near_by_their_whole_names_or_the_last_word_of_them() -> None:
+    """Beside a desk stands a monitor (2), and both stand in an office, be they large or red."""
+    usual = nearness("desk", "monitor")
+    assert usual >= 2
+    assert nearness("The red desk", "wide monitor") == nearness("monitor", "desk") == usual
+    assert nearness("desk", "toilet") < usual
+    assert nearness("tram stop", "bench") > 0, "what has no usual size has a whole name too"
+    assert nearness("washing machine", "ghost") == nearness("", "desk") == 0
 
 
 GUESSED = OpenItem("What is sold here?", "bread", (), ("meat", "fish", "cloth"), "")
