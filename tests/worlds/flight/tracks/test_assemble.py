@@ -20,7 +20,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
 from pipeline.worlds.flight.tracks.clock import straighten, timed
-from pipeline.worlds.flight.tracks.fixes import distinct, is_place
+from pipeline.worlds.flight.tracks.fixes import distinct, is_place, leaps, quantum_m, strays
 from pipeline.worlds.flight.tracks.read import never_flew, track_table
 from tests.conftest import REAL_DATA
 from tests.formats.logs.fuzzing import check_track
@@ -104,6 +104,53 @@ def test_a_coordinate_of_0_is_none_where_those_that_are_known_lie_elsewhere() ->
     assert is_place(np.array([[LAT, 0.0], [LAT, 0.02], [np.nan, np.nan]])).tolist() == [False, True, False]
     assert is_place(np.array([[0.0009, 0.0009], [0.0009, 0.0011]])).tolist() == [False, True]
     assert is_place(np.array([[90.0, 180.0], [-90.1, 0.0], [90.0, -180.1]])).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("way_m", "wait_s", "step_m", "leap"),
+    [
+        ((310.0, 0.0, 0.0), 2.0, 0.0, False),  # 10 m and 150 m/s
+        ((311.0, 0.0, 0.0), 2.0, 0.0, True),
+        ((-200.0, 240.0, 0.0), 2.0, 0.0, True),  # 312 m
+        ((313.0, 0.0, 0.0), 2.0, 1.0, False),  # and three steps
+        ((314.0, 0.0, 0.0), 2.0, 1.0, True),
+        ((0.0, 0.0, -110.0), 2.0, 1.0, False),  # up or down 10 m and 50 m/s
+        ((0.0, 0.0, -111.0), 2.0, 1.0, True),
+        ((0.0, 0.0, 111.0), 2.0, 1.0, True),
+    ],
+)
+def test_no_drone_flies_so_far_by_hand(way_m: tuple[float, ...], wait_s: float, step_m: float, leap: bool) -> None:
+    enu_m, t_s = np.array([(5.0, 5, 5), (5.0, 5, 5), np.add(way_m, 5.0)]), np.array([0.0, 1.0, 1.0 + wait_s])
+    part = np.zeros(3, dtype=np.intp)
+    assert leaps(enu_m, t_s, part, step_m).tolist() == [False, leap]
+    assert leaps(enu_m, t_s + np.array([1.0, 0, 0]), part, step_m, lag=2).tolist() == [leap], (
+        "from the first to the third"
+    )
+    assert leaps(enu_m, t_s, np.array([0, 0, 1]), step_m).tolist() == [False, False], "of two parts nothing is known"
+
+
+def test_who_is_alone_far_from_both_is_stray_and_who_goes_on_from_there_is_not() -> None:
+    def off(*places_m: float) -> list[int]:
+        enu_m = np.zeros((len(places_m), 3))
+        enu_m[:, 1] = places_m
+        t_s, part = np.arange(len(places_m), dtype=float), np.zeros(len(places_m), dtype=np.intp)
+        return np.flatnonzero(strays(enu_m, t_s, part, 0.0)).tolist()
+
+    assert off(0, 0, 900, 0, 0) == [2]
+    assert off(900, 0, 0, 0) == [0]
+    assert off(0, 0, 0, 900) == [3]
+    assert off(0, 0, 900, 900) == [], "it was carried off, and stayed there"
+    assert off(0, 900, 0, 900) == [1, 2], "each agrees with the one after the next"
+    assert off(0, 900) == []
+
+
+@pytest.mark.parametrize(("decimals", "step_m"), [(3, 111.2), (4, 11.12), (5, 1.112), (6, 0.0), (2, 111.2)])
+def test_the_step_of_coordinates_by_hand(decimals: int, step_m: float) -> None:
+    places = np.array([[46.1234567, 7.7654321], [46.2234568, 7.8654322]])
+    assert quantum_m(places.round(decimals)) == pytest.approx(step_m, rel=2e-3)
+    single = places.astype(np.float32).astype(float)
+    assert quantum_m(single) == pytest.approx(2.0**-18 * 111_195, rel=2e-3), "of 24 bits, from 32 degrees on"
+    assert quantum_m(np.where(np.arange(2) == 0, single, places)) == 0.0
 
 
 def test_the_levels_of_two_heights_are_those_of_the_first_5_s() -> None:

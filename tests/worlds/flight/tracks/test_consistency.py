@@ -13,7 +13,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.formats.logs.frames import flu_to_enu, quaternion
 from pipeline.formats.logs.log import Log, Series
 from pipeline.worlds.flight.tracks.assemble import assemble
-from pipeline.worlds.flight.tracks.consistency import _explained, _means, _steadied
+from pipeline.worlds.flight.tracks.consistency import _explained, _means, _steadied, velocity_axes
 
 TIMES_S: FloatArray = np.arange(120, dtype=np.float64) * 0.5  # s
 YAW = np.radians(
@@ -132,3 +132,63 @@ def test_no_lean_is_longer_than_three_times_the_middle_one() -> None:
     found = _steadied(leans)  # about (1, 2, 9): lengths of 0 and 1, and 8, which becomes 3
     assert found[:5].tolist() == leans[:5].tolist()
     assert found[5] == pytest.approx([1.0, -1.0, 9 + 20 * 3 / 8])
+
+
+EVEN = np.arange(40) * 2 * np.pi / 40
+WAVES = np.sqrt(2) * np.column_stack(
+    [np.sin(EVEN), np.cos(EVEN), np.sin(2 * EVEN), np.cos(2 * EVEN)]
+)  # of mean square 1
+
+
+def told(stated: FloatArray, placed: FloatArray) -> list[tuple[str, float | None, float | None]]:
+    return [(f.name, f.measured, f.limit) for f in velocity_axes(stated, placed)]
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize(("alike", "wrong"), [(-0.91, True), (-0.89, False), (0.5, False), (1.0, False)])
+def test_an_axis_that_goes_the_other_way_by_hand(axis: int, alike: float, wrong: bool) -> None:
+    """Three waves that have nothing in common; along one axis the positions have so much of it, the rest is another."""
+    stated, placed = WAVES[:, :3].copy(), WAVES[:, :3].copy()
+    placed[:, axis] = alike * WAVES[:, axis] + np.sqrt(1 - alike**2) * WAVES[:, 3]
+    assert told(stated, placed) == ([("velocity_against_path", alike, -0.9)] if wrong else [])
+    placed[1] = np.nan
+    assert bool(told(stated, placed)) == wrong
+    assert told(stated[:9], placed[:9]) == []
+    slow = np.where(np.arange(3) == axis, 0.29, 1.0)
+    assert told(stated * slow, placed) == told(stated, placed * slow) == []
+    if wrong:
+        assert told(stated * (slow + 0.02), placed)
+        assert told(stated, placed * (slow + 0.02))
+
+
+@pytest.mark.parametrize(("axis", "other"), [(0, 1), (1, 2), (2, 0)])
+@pytest.mark.parametrize(("alike", "wrong"), [(0.91, True), (0.89, False), (-0.91, True)])
+def test_an_axis_that_is_another_ones_by_hand(axis: int, other: int, alike: float, wrong: bool) -> None:
+    stated, placed = WAVES[:, :3].copy(), WAVES[:, :3].copy()
+    placed[:, axis] = alike * WAVES[:, other] + np.sqrt(1 - alike**2) * WAVES[:, 3]
+    assert told(stated, placed) == ([("velocity_against_path", abs(alike), 0.9)] if wrong else [])
+    assert told(stated * np.where(np.arange(3) == other, 0.29, 1.0), placed) == [], "it does not show along that one"
+    assert told(stated, placed * np.where(np.arange(3) == axis, 0.29, 1.0)) == []
+
+
+@pytest.mark.parametrize(("shared", "wrong"), [(0.7, True), (0.8, False), (-0.7, True), (-0.8, False), (1.0, False)])
+def test_axes_along_which_it_flies_alike_tell_nothing(shared: float, wrong: bool) -> None:
+    """East and north of a way aslant share so much: a path with them swapped is then almost as like as one without."""
+    stated, placed = WAVES[:, :3].copy(), WAVES[:, :3].copy()
+    stated[:, 1] = shared * WAVES[:, 0] + np.sqrt(1 - shared**2) * WAVES[:, 1]
+    placed[:, 0] = stated[:, 1]
+    placed[:, 1] = stated[:, 0]
+    assert bool(told(stated, placed)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("up_m", "told"),
+    [([-5.0] * 10, 5.0), ([-4.99] * 10, None), ([-9.0] * 9 + [1.0], 9.0), ([-9.0] * 8 + [1.0] * 2, None)],
+)
+def test_who_is_always_below_the_zero_by_hand(up_m: list[float], told: float | None) -> None:
+    t_s = np.arange(10.0)
+    log = Log("", "made", "boot", t_s, enu_m=np.column_stack([4 * t_s, 0 * t_s, up_m]))
+    found = [f.measured for f in assemble(Path("flight.log"), log).findings if f.name == "below_its_zero"]
+    assert found == ([] if told is None else [told])
+    stepped = replace(log, label=np.array(["fly"] * 10, dtype=object), clock="step")
+    assert "below_its_zero" not in doubts(stepped)
