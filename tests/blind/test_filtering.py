@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from pipeline.blind.attack import stress_test
+from pipeline.blind.attack import SCORES, score_column, stress_test
 from pipeline.blind.features import encode, rows_of
-from pipeline.blind.filtering import FILTERED, filtered, text_only
+from pipeline.blind.filtering import FILTERED, _guessed, filtered, text_only
 from pipeline.blind.items import BlindItem, folds_of
 from pipeline.blind.priors import PRIORS
 from pipeline.blind.rule import rule
@@ -171,3 +172,20 @@ def test_figures_of_a_sampled_model_are_those_of_what_it_was_asked() -> None:
     of_others = rule(questions, replies_table([question(99, None, "3", "count")], small=knowing(0.0)), config)
     (unasked,) = text_only(questions, filtered(questions, of_others), None, of_others)
     assert unasked.voters == {}
+
+
+def test_chance_by_frequency_is_the_best_constant_of_numbers_and_the_commonest_of_all_else() -> None:
+    """4 for 4, 4 and 5 earns 1, 1 and 0.7; of three answers in words or letters two are alike."""
+
+    def frequency(rows: list[dict[str, Any]]) -> float | None:
+        asked = questions_table(rows)
+        scores = score_column(dict.fromkeys(SCORES.names, np.array([1.0, 0.0, 0.5])), np.ones(3, dtype=bool))
+        table = pa.table({"id": asked["id"], "score": scores})
+        found = _guessed(table, "score", asked)
+        return found and found.frequency
+
+    numbers = [question(n, None, text, "object_counting") for n, text in enumerate(("4", "4", "5"))]
+    assert frequency(numbers) == pytest.approx(0.9)
+    written = [question(n, ["4", "5"], text) for n, text in enumerate(("4", "4", "5"))]
+    assert frequency(written) == pytest.approx(2 / 3), "they are chosen"
+    assert frequency([question(n, ["left", "right"], "left") for n in range(3)]) == 1.0

@@ -70,6 +70,9 @@ def test_the_usual_size_of_a_thing_is_known_whatever_the_release_holds() -> None
     assert priors.by_usual_size(metres, fold).tolist() == [1, 0, 1, 1, 0], "in the unit of the other folds"
     assert priors.by_usual_size(items[3:], fold[3:]) is None, "of half of the things it knows nothing"
     assert priors.by_usual_size([nearest_item(0, "bed", OPTIONS, "tv")], fold[:1]) is None
+    nothing = [number_item(id, t, ["bed"], task="object_size_estimation") for id, t in enumerate((0, 0, 200, 200))]
+    assert priors.by_usual_size(nothing, np.array([0, 0, 0, 1]))[3] == 1, "of a bed of no size no unit is learned"
+    assert priors._values(nothing).tolist() == [0, 0, 200, 200]
 
 
 def test_the_usual_count_of_a_thing_is_known_whatever_the_release_holds() -> None:

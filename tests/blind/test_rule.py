@@ -19,6 +19,7 @@ from pipeline.blind.rule import (
     Verdict,
     _kinds,
     balanced,
+    beats_luck,
     pending,
     removed_by_luck,
     rule,
@@ -192,6 +193,15 @@ def test_luck_is_what_shuffled_truths_give() -> None:
     error = np.std(draws) / np.sqrt(len(draws))
     assert abs(verdict.by_luck - np.mean(draws)) < 3 * error
     assert len(removed_by_luck(verdict.votes, ["a", "b"], 2)) == 1000
+
+
+@pytest.mark.parametrize(
+    ("draws", "better", "beats"), [(99, 0, True), (98, 0, False), (199, 1, True), (198, 1, False), (199, 2, False)]
+)
+def test_a_hundredth_of_the_draws_may_have_as_many_right(draws: int, better: int, beats: bool) -> None:
+    """Its own draw counts as one of both."""
+    by_luck = np.where(np.arange(draws) < better, 7, 6)
+    assert beats_luck(7, by_luck) == beats
 
 
 def skilled(favourite: str) -> Any:
