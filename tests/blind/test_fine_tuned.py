@@ -16,7 +16,7 @@ import pytest
 from pipeline.blind import fine_tuned as attacker
 from pipeline.blind.config import PruneConfig
 from pipeline.blind.filtering import filtered, text_only
-from pipeline.blind.fine_tuned import FineTunedScores, _Clock, fine_tuned
+from pipeline.blind.fine_tuned import FineTunedScores, PromptAnswers, _Clock, _scored, fine_tuned
 from pipeline.blind.items import BlindItem, folds_of
 from pipeline.blind.prune import debiased
 from pipeline.core.errors import ConfigError, MissingExtraError, is_installed
@@ -72,6 +72,17 @@ def test_folds_are_answered_from_the_others(monkeypatch: pytest.MonkeyPatch) -> 
     assert label == "fine-tuning on the processor (no GPU found), about 1 min"
     order = np.random.default_rng(0).permutation(40)
     assert run([items[n] for n in order])[0].bias.tobytes() == found.bias[order].tobytes()
+
+
+def test_the_number_that_earns_most_is_guessed_and_equal_options_share_the_point() -> None:
+    """4 earns 0.7 where it is 5, and 5 a half where it is 4: at 45 to 55 the less likely one is the better guess."""
+    two = PromptAnswers("", ["4", "5"])
+    assert _scored(number_item(0, 5), two, np.array([0.45, 0.55])) == pytest.approx((0.7, 0.7))
+    assert _scored(number_item(0, 5), two, np.array([0.2, 0.8])) == (1.0, 1.0)
+    (item,) = nearest_items(1, shortcut=True)
+    likely = np.where(np.arange(4) == item.right, 0.3, [0.3, 0.2, 0.3, 0.2])
+    scores = _scored(item, PromptAnswers("", ["", "", "", ""]), likely)
+    assert scores == pytest.approx((0.3, 1 / (likely == 0.3).sum()))
 
 
 def test_numbers_that_no_other_fold_has_stay_at_chance(monkeypatch: pytest.MonkeyPatch) -> None:
