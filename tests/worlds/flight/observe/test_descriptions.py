@@ -50,6 +50,7 @@ def test_a_thing_alone_is_told_by_its_noun_and_colour() -> None:
     assert labels(thing(colour=ROSE)) == ["the building"], "red or pink"
     assert labels(thing(walls=RED)) == ["the building with red walls"]
     assert labels(thing(roof=RED)) == ["the building with a red roof"]
+    assert labels(thing(roof=SURE["orange"])) == ["the building with an orange roof"]
     assert labels() == []
 
 
@@ -167,6 +168,20 @@ def test_why_there_is_no_label_is_said_with_numbers() -> None:
         ("colour_fits_no_other", ">=", 10.0),
     ]
     assert all(e.value >= 10.0 for e in shown)
+
+
+def test_labels_are_proved_with_what_was_measured() -> None:
+    def proof(*things: Landmark, of: int = 0) -> list[tuple[str, float, str, float | None]]:
+        return [(e.name, e.value, e.relation, e.limit) for e in said(*things)[of].proof if "colour" not in e.name]
+
+    high, low = thing(colour=RED, height=14.0), thing(colour=RED, height=10.0)
+    assert proof(high, low) == proof(low, high) == [("height_ratio", 1.4, ">=", 1.3)]
+    parks = thing("park", area_m2=2500.0), thing("park", area_m2=1000.0), thing("building")
+    assert proof(*parks) == [("area_ratio", 2.5, ">=", 2.0)]
+    there = thing("park"), thing(at=(39.0, 0.0)), thing(at=(0.0, -75.0))
+    assert proof(*there, of=1) == [("gap", 29.0, "<=", 30.0), ("gap_of_others", 65.0, ">=", 60.0)]
+    far = thing("park"), thing(at=(50.0, 0.0)), thing(at=(0.0, -110.0))
+    assert proof(*far, of=1) == [("gap", 40.0, "<=", 100.0), ("gap_of_others", 100.0, ">=", 80.0)]
 
 
 # Any city

@@ -154,7 +154,7 @@ def test_landmarks_are_seen_and_labelled():
     assert 6.2 <= view.intervals[0][0] <= 6.8
     assert 19 < view.intervals[-1][1] < 23  # until the turn to the right
     (finding,) = out.findings
-    assert (finding.name, finding.severity, finding.measured) == ("landmark_foot_unknown", "note", 1)
+    assert (finding.name, finding.severity, finding.measured, finding.limit) == ("landmark_foot_unknown", "note", 1, 0)
 
 
 def test_steps_that_the_reader_found_bound_what_is_claimed():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -130,3 +132,15 @@ def test_a_step_of_the_log_makes_no_movement_by_hand() -> None:
     assert (fits.turn.window_s, fits.turn.error) == pytest.approx((0.6, 0.0))
     _, exact = paths(track, MotionConfig(), 0.0, (0.0, 0.0))
     assert [(fit.window_s, fit.error) for fit in (exact.move, exact.climb)] == [pytest.approx((0.6, 0.0))] * 2
+
+
+@pytest.mark.parametrize(("noise_m", "kept"), [((1.0, 0.01), True), ((0.01, 1.0), False)])
+def test_spikes_over_ground_are_held_against_the_noise_over_ground(noise_m: tuple[float, float], kept: bool) -> None:
+    """15 m, a second from either neighbour: 10 m are what a drone could do, and 8 m eight times the noise."""
+    track, _ = fly([Phase(100)], [])
+    seconds = track.t_s % 1 == 0
+    track = replace(track, **{name: value[seconds] for name, value in vars(track).items() if value is not None})
+    noise = np.random.default_rng(0).normal(size=track.enu_m.shape) * (noise_m[0], noise_m[0], noise_m[1])
+    noise[50, 0] = 15.0
+    (path,), _ = paths(replace(track, enu_m=track.enu_m + noise), MotionConfig())
+    assert (path.enu_m[path.t_s == track.t_s[50], 0].max() > 4) == kept

@@ -11,7 +11,7 @@ from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.flight.facts import FlightCamera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.observe.views import PosesAt, Setting, _outline, may_be_noticed, views
+from pipeline.worlds.flight.observe.views import PosesAt, Setting, _intervals, _outline, may_be_noticed, views
 
 CAMERA = FlightCamera(horizontal_fov_deg=90, width=1600, height=900)
 EMPTY = Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig())
@@ -298,3 +298,13 @@ def test_two_parts_of_a_flight_are_not_seen_as_one():
     (found,) = views(poses, [tower()], EMPTY)
     assert found.intervals == ((0.0, 4.8), (5.0, 10.0))
     assert found.possible == ((-0.2, 5.0), (4.8, 10.2))
+
+
+def test_what_is_seen_in_two_parts_is_seen_twice_and_a_glance_not_at_all() -> None:
+    t_s, part = np.arange(8) / 3, np.array([0, 0, 0, 1, 1, 1, 1, 1])
+    poses = PosesAt(t_s, np.zeros((8, 3)), np.zeros(8), np.zeros(8), part)
+    seen = np.array([0, 1, 1, 1, 1, 0, 1, 0], dtype=bool)
+    assert _intervals(poses, seen, 0.3) == ((0.333, 0.667), (1.0, 1.333))
+    assert _intervals(poses, seen, 1 / 3, 0.1) == ((0.233, 0.767), (0.9, 1.433))
+    assert _intervals(poses, seen, 0.34) == ()
+    assert _intervals(poses, seen & (part == 9), 0.0) == ()
