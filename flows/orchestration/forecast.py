@@ -380,8 +380,7 @@ def _measure(
 
 def _left(folder: Path, stage: str, entries: Sequence[Entry]) -> float:
     """Bytes of the results of a stage, and of what it wrote beside the store for these units."""
-    store = Store(folder / STORE)
-    sizes = [store.size(entry.output) for entry in entries if entry.output]
+    sizes = Store(folder / STORE).sizes(stage, (entry.output for entry in entries if entry.output))
     units = {entry.unit for entry in entries}
     for name in STAGES[stage].folders:
         if next(other for other in STAGES.values() if name in other.folders).name != stage:

@@ -97,4 +97,6 @@ def note(
 
 def printable(text: str) -> str:
     """The text on one line, with control characters and halves of characters as escapes."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

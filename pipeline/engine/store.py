@@ -136,13 +136,17 @@ class Store:
         begin = len(stage) + 1
         return all(any(result.name[begin:] in own for own in held) or self.is_sound(result) for result in results)
 
-    def size(self, result: Result) -> int:
-        """The bytes that a result takes; 0 where it is gone."""
-        stage, _, name = result.name.partition("/")
-        with suppress(FileNotFoundError):
-            return result.path.stat().st_size
-        found = (_members(pack).get(name) for pack in packs_of(name, _packs_in(self.root / stage)))
-        return next((size for _, size in filter(None, found)), 0)
+    def sizes(self, stage: str, results: Iterable[Result]) -> list[int]:
+        """The bytes that each result of a stage takes; 0 where it is gone."""
+        packs, sizes = _packs_in(self.root / stage), []
+        for result in results:
+            name = result.name.partition("/")[2]
+            try:
+                sizes.append(result.path.stat().st_size)
+            except FileNotFoundError:
+                found = (_members(pack).get(name) for pack in packs_of(name, packs))
+                sizes.append(next((size for _, size in filter(None, found)), 0))
+        return sizes
 
     def prune(self, keep: Iterable[Result]) -> None:
         """Removes every result that is not in ``keep``, and what killed processes left; no file of anybody else's.

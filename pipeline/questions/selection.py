@@ -224,12 +224,14 @@ def choose(
     asked |= _classified(asked, candidates, tasks, as_released=as_released)
     rank = _places(asked["class"], asked["held"], asked["found"])
     asked |= {"turn": (rank + asked["start"]) / asked["weight"], "shared": np.zeros(len(rank), dtype=np.intp)}
-    for name in ("balanced", "once", "by_name"):
-        asked[name] = np.array([getattr(tasks[task], name) for task in asked["task"].tolist()], dtype=bool)
     caps = caps_of(tasks, cap, shares or {}, most, times_held(ends_at(candidates)))
+    coded = pa.array(asked["task"], pa.string()).dictionary_encode()
+    names, which = coded.dictionary.to_pylist(), coded.indices.to_numpy()
+    for name in ("balanced", "once", "by_name"):
+        asked[name] = np.array([getattr(tasks[task], name) for task in names], dtype=bool)[which]
     if not as_released:
         _spread(asked, candidates, tasks, caps)
-    asked["cap"] = np.array([caps[name] for name in asked["task"].tolist()], dtype=np.intp)
+    asked["cap"] = np.array([caps[task] for task in names], dtype=np.intp)[which]
     asked = _ordered(asked, "found", "turn", "id")
     apart = asked["shared"] <= SHARED_MAX
     asked["told"] = np.ones(len(apart), dtype=np.intp)

@@ -194,7 +194,7 @@ def test_many_results_move_into_packs_and_few_new_ones_stay_files(
     packs = files_below(tmp_path)
     assert [path.name.partition(".")[0] for path in packs] == [f"{n:03b}" for n in range(8)]
     assert are_whole(store, made)
-    assert [store.size(result) for result in made] == [len(raw) for raw in made.values()]
+    assert store.sizes("generate", made) == [len(raw) for raw in made.values()]
     with ZipFile(packs[3]) as pack:
         assert pack.testzip() is None
         names = pack.namelist()

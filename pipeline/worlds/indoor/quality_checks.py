@@ -40,9 +40,9 @@ def implausible(scene: IndoorScene) -> tuple[Finding, ...]:
     worst: dict[str, tuple[float, Finding]] = {}
     for item in scene.facts.objects:
         if item.category in TYPICAL:
-            excess, finding = _judged(item)
-            if excess > 1 and excess > worst.get(item.category, (0.0, None))[0]:
-                worst[item.category] = (excess, finding)
+            excess = _excess(item)
+            if excess > max(1.0, worst.get(item.category, (0.0, None))[0]):
+                worst[item.category] = (excess, _implausible(item))
     return tuple(finding for _, (_, finding) in sorted(worst.items()))
 
 
@@ -59,15 +59,19 @@ def plausible_m(category: str) -> tuple[float, float]:
     return low / few, high * few
 
 
-def _judged(item: SceneObject) -> tuple[float, Finding]:
-    """How far beyond its limits an object is (1: at the limit, below: within), and the doubt."""
+def _excess(item: SceneObject) -> float:
+    """How far beyond its limits an object is: 1 at the limit, less within."""
+    size_m, (low, high) = max(item.box.lengths), plausible_m(item.category)
+    return max(size_m / high, low / size_m) if size_m > 0 else math.inf
+
+
+def _implausible(item: SceneObject) -> Finding:
     size_m, (low, high) = max(item.box.lengths), plausible_m(item.category)
     name = f"{item.category} #{item.instance}"
     message = f"the longest side of {name} is {size_m:.2f} m: {low:.2f} to {high:.2f} m are plausible"
     remedy = "look at the object in the scan, and correct its box or its label"
     bound_m = high if size_m > high else low
-    finding = doubt("implausible_size", item.category, message, remedy, round(size_m, 3), round(bound_m, 3), "m")
-    return max(size_m / high, low / size_m) if size_m > 0 else math.inf, finding
+    return doubt("implausible_size", item.category, message, remedy, round(size_m, 3), round(bound_m, 3), "m")
 
 
 # Limits, measured on the 122 released scenes, of which 81 have boxes enough. Read with a horizontal axis up, 79 or 80
