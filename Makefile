@@ -93,7 +93,7 @@ torture: $(DEV) ## kills, stops, full disks, damage, races, hostile inputs and f
 mutants: $(DEV) ## change random lines of pipeline/ one by one, and list those that the tests of their package miss [NUMBER=300 SEED=0 ARGS=--fast]
 	$(BIN)/python -m tests.mutants $(or $(NUMBER),300) --seed $(or $(SEED),0) $(ARGS)
 
-bench: $(DEV) ## measure speed: a table in outputs/bench.txt (the model layer apart, twelve minutes: python -m tests.bench models)
+bench: $(DEV) ## measure speed, in a quarter of an hour: outputs/bench.txt (the model layer apart, twelve minutes: python -m tests.bench models)
 	@mkdir -p outputs
 	bash -o pipefail -c '$(BIN)/python -m tests.bench | tee outputs/bench.txt'
 

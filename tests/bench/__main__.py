@@ -29,9 +29,7 @@ ALL: Final[dict[str, Callable[..., Iterator[Any]]]] = {
     "motion": steps.motion,
     "copied-flights": builds.copied_flights,
     "stress": guesses.stress,
-    "leaks": leaks,
     "drawings": steps.drawings,
-    "real-flights": real_flights,
     "reviewers": reviewers.reviewers,
     "cities": answers.cities,
     "spheres": steps.spheres,
@@ -39,6 +37,8 @@ ALL: Final[dict[str, Callable[..., Iterator[Any]]]] = {
     "report": builds.reported,
 }
 APART: Final[dict[str, Callable[..., Iterator[Any]]]] = {
+    "leaks": leaks,
+    "real-flights": real_flights,
     "real-questions": real_questions,
     "models": models.models,
     "cluster": builds.cluster,

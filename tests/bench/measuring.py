@@ -30,7 +30,10 @@ console = Console(width=150)
 
 
 class Figure(NamedTuple):
-    """What was measured; its target, the most or the least; and what a baseline took in the same run, in its unit."""
+    """What was measured; its target, the most or the least; and what a baseline took in the same run, in its unit.
+
+    A number of neither says nothing of whether it is good.
+    """
 
     what: str
     value: float | str
@@ -42,7 +45,7 @@ class Figure(NamedTuple):
 
 def show(title: str, found: Iterable[Figure | Table | str]) -> None:
     """Prints tables and lines as they come, and all figures as one table in the end."""
-    table = Table("what", "value", "unit", "target", "met", "ratio to baseline", title=title, title_justify="left")
+    table = Table("what", "value", "unit", "target", "met", "ratio", title=title, title_justify="left")
     for one in found:
         if not isinstance(one, Figure):
             console.print(one, highlight=False)
@@ -51,7 +54,9 @@ def show(title: str, found: Iterable[Figure | Table | str]) -> None:
         number = value if isinstance(value, float | int) else float("nan")
         limits = [f"{sign} {limit:,.4g}" for sign, limit in (("<=", most), (">=", least)) if limit is not None]
         met = not (most is not None and number > most) and not (least is not None and number < least)
-        ratio = "" if baseline is None else f"{number / baseline:.3g}"
+        # To the baseline, or else to the target, of which 0 is one too.
+        peer = next((one for one in (baseline, most, least) if one), None)
+        ratio = "" if peer is None else f"{number / peer:.3g}"
         shown = value if isinstance(value, str) else f"{value:,.4g}"
         table.add_row(what, shown, unit, " ".join(limits), ("yes" if met else "NO") if limits else "", ratio)
     if table.row_count:
@@ -64,9 +69,6 @@ class Cost(NamedTuple):
     clock_s: float
     cpu_s: float
     child_mib: float = 0.0
-
-    def __str__(self) -> str:
-        return f"{self.clock_s:.1f} s by the clock, {self.cpu_s:.1f} s of the processor"
 
 
 def timed(work: Callable[[], T], runs: int = 1) -> tuple[Cost, T]:
