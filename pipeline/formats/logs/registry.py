@@ -46,6 +46,7 @@ _READERS: Final[tuple[LogReader, ...]] = (
 )
 LOGS: Final[dict[str, LogReader]] = {reader.name: reader for reader in _READERS}
 _HEAD_BYTES: Final = 4096
+_PACKED: Final = (b"PK\x03\x04", b"\x1f\x8b")  # ZIP, gzip: what is stored in one may look like a log
 
 
 def detect(path: Path) -> LogReader:
@@ -62,7 +63,7 @@ def detect(path: Path) -> LogReader:
         raise RawDataError(path, "unreadable", f"cannot be read ({error.strerror})", "give a file") from error
     if not head:
         raise RawDataError(path, "empty", "the file has no bytes", "copy it from the drone again")
-    own = [reader for reader in LOGS.values() if reader.is_own(path, head)]
+    own = [reader for reader in LOGS.values() if not head.startswith(_PACKED) and reader.is_own(path, head)]
     if not own:
         if is_film(head):
             raise no_telemetry(path)

@@ -1,7 +1,7 @@
 """GPX and KML tracks, read element by element up to where the file breaks off. No XML entity is ever expanded.
 
-GPX 1.0 and 1.1: each segment is a part; times are UTC, elevations above mean sea level. KML: tracks with times,
-`<gx:Track>` of `<when>`, `<gx:coord>` and `<gx:angles>`; each is a part.
+GPX 1.0 and 1.1: each segment is a part; times are UTC, elevations above mean sea level, speeds metres per
+second. KML: tracks with times, `<gx:Track>` of `<when>`, `<gx:coord>` and `<gx:angles>`; each is a part.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -194,7 +194,8 @@ class Gpx:
             if event == "start":
                 new |= name == "trkseg"
             elif name == "trkpt":
-                texts = [element.get("lat"), element.get("lon"), child_text(element, "ele")]
+                speed = next((one.text for one in element.iter() if local_name(one) == "speed"), None)
+                texts = [element.get("lat"), element.get("lon"), child_text(element, "ele"), speed]
                 rows.append([to_seconds(child_text(element, "time")), *map(to_number, texts)])
                 begins.append(new)
                 new = False
@@ -205,5 +206,6 @@ class Gpx:
         if np.isnan(values[:, 0]).all():
             message = "its points have no times, and without them nothing is known of movements"
             raise RawDataError(path, "no_times", message, "export the recorded track with times, not a planned route")
-        place, starts = values[:, 1:], np.array(begins)
-        return (Log("", "tracks", "utc", values[:, 0], lat_lon_alt=place, begins=starts, findings=tuple(found)),)
+        log = Log("", "tracks", "utc", values[:, 0], lat_lon_alt=values[:, 1:4], begins=np.array(begins))
+        speed_mps = values[:, 4] if np.isfinite(values[:, 4]).any() else None
+        return (replace(log, speed_mps=speed_mps, findings=tuple(found)),)

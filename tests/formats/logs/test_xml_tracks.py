@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import zipfile
 from pathlib import Path
 
 import gpxpy
@@ -170,3 +172,36 @@ def test_mutations_give_an_error_of_ours_or_a_track(
     form: str, text: str, seed: int, least: float, tmp_path: Path
 ) -> None:
     assert check_damaged(tmp_path / f"a.{form}", text.encode(), form, seed, 86_400.0) > least
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("log.kmz", "unzip it and give the doc.kml"),
+        ("log.kml.gz", "gunzip it"),
+        ("DJIFlightRecord_2024-05-17_[10-00-00].txt", "CSV with Airdata or PhantomHelp"),
+        ("FLY042.DAT", "CSV with Airdata or PhantomHelp"),
+    ],
+)
+def test_what_is_packed_or_encrypted_is_told_with_what_helps(name: str, says: str, tmp_path: Path) -> None:
+    """Also where an archive holds its KML unpacked, so that it looks like one."""
+    path = tmp_path / name
+    if name.endswith(".kmz"):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("doc.kml", kml(ROWS))
+    else:
+        path.write_bytes(gzip.compress(b"<kml>") if name.endswith(".gz") else bytes(range(256)) * 20)
+    with pytest.raises(RawDataError) as caught:
+        detect(path)
+    assert caught.value.finding == "unknown_format"
+    assert says in caught.value.remedy
+
+
+@pytest.mark.parametrize(("says_mps", "severity"), [(4.0, None), (40.0, "doubt"), (None, None)])
+def test_speeds_of_a_gpx_are_held_against_its_places(
+    says_mps: float | None, severity: str | None, tmp_path: Path
+) -> None:
+    more = "" if says_mps is None else f"<extensions><x:speed>{says_mps}</x:speed></extensions>"
+    text = gpx(ROWS).replace("</trkpt>", f"{more}</trkpt>").replace("<gpx ", '<gpx xmlns:x="urn:x" ', 1)
+    ((_, assembled),) = read_tracks(write(tmp_path / "a.gpx", text))
+    assert {f.name: f.severity for f in assembled.findings}.get("speed_differs") == severity

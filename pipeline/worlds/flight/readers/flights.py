@@ -322,7 +322,6 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
             remedy = "write each flight to a log of its own, in a folder of its own"
             raise files.fault(path, "several_flights", message, remedy)
         assembled = _with_origin(path, settings.local_origin, *flights[0], findings)
-        assembled = begun_on_ground(assembled) if settings.begins_on_ground else assembled
         offset_s, stated = settings.video_offset_s, "video_offset_s" in settings.model_fields_set
         own_times = path == film or flights[0][0].clock == "video"
         if path == film or (own_times and not stated):
@@ -342,7 +341,17 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
     except ConfigError as error:
         remedy = f"take the name of a known format, or leave log_format out of {FLIGHT_FILE}"
         raise files.fault(files.path / FLIGHT_FILE, "bad_setting", f"log_format: {error}", remedy) from error
-    return _FlightLog(log_format, assembled, offset_s, own_times)
+    return _FlightLog(log_format, _begun(files, settings, assembled), offset_s, own_times)
+
+
+def _begun(files: SceneFiles, settings: FlightSettings, assembled: Assembled) -> Assembled:
+    """The track as the settings have it begin. Raises RawDataError where the log says otherwise."""
+    if not settings.begins_on_ground:
+        return assembled
+    if assembled.in_air:
+        message = "begins_on_ground is true, and the log has the drone in the air at its first position"
+        raise files.fault(files.path / FLIGHT_FILE, "bad_setting", message, "leave begins_on_ground out")
+    return begun_on_ground(assembled)
 
 
 def _with_origin(path: Path, zero: Origin | None, log: Log, assembled: Assembled, findings: Findings) -> Assembled:

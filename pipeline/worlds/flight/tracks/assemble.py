@@ -67,12 +67,18 @@ _CLOCKS: Final[dict[Clock, Finding]] = {
 
 @dataclass(frozen=True)
 class Assembled:
-    """A track, where its frame has its zero (None: local positions alone), and all that was found in the log."""
+    """A track, where its frame has its zero (None: local positions alone), and all that was found in the log.
+
+    Attributes:
+        from_takeoff: whether heights count from the place of take-off.
+        in_air: whether the log itself has the vehicle in the air at its first position.
+    """
 
     track: Track
     origin: Origin | None
     findings: tuple[Finding, ...]
     from_takeoff: bool = True
+    in_air: bool = False
 
     @property
     def ground_m(self) -> float:
@@ -121,7 +127,7 @@ def assemble(path: Path, log: Log) -> Assembled:
         stated_mps=stated_speeds(log, fixes, step_m, found),
         label=None if log.label is None else log.label[fixes.index],
     )
-    return Assembled(track, origin, tuple(found), _from_takeoff(log, fixes, height))
+    return Assembled(track, origin, tuple(found), _from_takeoff(log, fixes, height), _stands(log, fixes) == 0.0)
 
 
 def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, FloatArray, FloatArray]:

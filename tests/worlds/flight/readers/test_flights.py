@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.schema import Video
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import folder_of
 from pipeline.samples.common.encode import VideoWriter
 from tests.formats.logs.made_films import film, karma
+from tests.formats.logs.made_logs import structured, ulog
 from tests.reading.maps.test_cityjson import city
 from tests.worlds.flight.readers.tiny_flights import (
     ALT,
@@ -132,6 +133,23 @@ def test_a_root_without_flights_is_refused(tmp_path: Path, make: Callable[[Path]
 
 
 # --- time
+
+
+@pytest.mark.parametrize("stands", [True, False])
+def test_a_log_that_begins_in_the_air_is_not_said_to_begin_on_the_ground(tmp_path: Path, stands: bool) -> None:
+    folder = write_flight(tmp_path, {"begins_on_ground": True})
+    (folder / "log.srt").unlink()
+    clock = np.arange(40, dtype=np.uint64) * 100_000 + 5_000_000
+    north, up = np.arange(40, dtype=np.float32), -np.arange(40, dtype=np.float32) / 10
+    place = structured(timestamp=clock, x=north, y=north, z=up)
+    landed = structured(timestamp=clock, landed=np.full(40, stands))
+    (folder / "log.ulg").write_bytes(ulog({("vehicle_local_position", 0): place, ("vehicle_land_detected", 0): landed}))
+    if stands:
+        assert read(tmp_path)[2].from_takeoff
+    else:
+        with pytest.raises(RawDataError, match="in the air at its first position") as caught:
+            read(tmp_path)
+        assert (caught.value.finding, Path(caught.value.path).name) == ("bad_setting", "flight.yaml")
 
 
 @pytest.mark.parametrize(
