@@ -239,6 +239,16 @@ def test_a_restart_of_the_drone_is_no_drift(tmp_path: Path) -> None:
     assert np.flatnonzero(log.begins).tolist() == [20]
 
 
+@pytest.mark.parametrize("wrong_s", [-1e9, -50.0, 50.0, 1e9])
+def test_one_broken_time_does_not_part_the_clocks(wrong_s: float, tmp_path: Path) -> None:
+    """The ground station's time has no checksum: a bit of it may turn."""
+    sent = [place(i) for i in range(N)]
+    sent[20] = (sent[20][0] + wrong_s, *sent[20][1:])
+    found = {f.name for f in assemble(tmp_path / "made.tlog", read(tlog(sent), tmp_path)).findings}
+    assert "clocks_apart" not in found
+    assert "stray_times" in found
+
+
 def pitching(i: int, body_deg: float) -> Sent:
     return (
         START_S + i / 10,
