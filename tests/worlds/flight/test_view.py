@@ -220,6 +220,8 @@ def test_no_picture_knows_what_comes_later_and_gaps_are_said() -> None:
     pictures = list(broken.frames())
     assert (pictures[5] == shown[5]).all()
     assert not (pictures[20][:, :WIDE] == INK["thing"]).all(2).any(), "where it was then nobody knows"
+    left, top, right, bottom = bounds(pictures[20], INK["text"], (2, 2, WIDE - 2, 330))
+    assert ((left + right) / 2, (top + bottom) / 2) == (pytest.approx(WIDE / 2, abs=12), pytest.approx(180, abs=12))
 
 
 def test_a_flight_that_was_not_observed_is_not_drawn() -> None:
@@ -315,6 +317,7 @@ def test_what_is_known_when_by_hand() -> None:
         False, True, True, False,
     ]  # fmt: skip
     assert view.pool == [mill, beside, pond]
+    assert [view.named(i, 1.0).mark for i in (mill, beside, pond)] == ["mill", "mill beside the pond", ""]
     assert view.ground_m == 0.0
     assert view.distance_m[:, 0].tolist() == pytest.approx([75.0, np.hypot(9, 80) - 5, np.hypot(20, 80) - 5], abs=0.1)
 

@@ -137,6 +137,7 @@ def test_who_is_alone_far_from_both_is_stray_and_who_goes_on_from_there_is_not()
         return np.flatnonzero(strays(enu_m, t_s, part, 0.0)).tolist()
 
     assert off(0, 0, 900, 0, 0) == [2]
+    assert off(0, 900, 0) == [1]
     assert off(900, 0, 0, 0) == [0]
     assert off(0, 0, 0, 900) == [3]
     assert off(0, 0, 900, 900) == [], "it was carried off, and stayed there"
