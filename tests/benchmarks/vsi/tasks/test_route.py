@@ -62,6 +62,24 @@ def test_turns_of_a_cross_by_hand() -> None:
     assert asked(scene, "plant", "table", "table", "sofa", "lamp")[0].startswith("Turn Right, Turn ")
 
 
+def test_the_evidence_of_a_route_names_where_each_turn_leads() -> None:
+    """Also where that is the scene's first object; of legs that a route does not have it names nothing."""
+    view = IndoorView(on_floor(make_scene(CROSS, area=64)), STRICT)
+    rows = [[view.index[n] for n in names] for names in (("table", "sofa", "bed", "plant"), ("plant", "table", "lamp"))]
+    facts = TASK.answer(view, np.array([rows[0], [*rows[1], -1]])).facts
+    assert view.index["bed"] == 0
+    assert [(fact.name, *fact.subject) for fact in facts[:4]] == [
+        ("turn", "bed", "lamp"),
+        ("leg", "bed", "lamp"),
+        ("turn", "plant", "none"),
+        ("leg", "plant", "none"),
+    ]
+    back, way, turn, on = (fact.value for fact in facts[:4])
+    assert np.abs(back) == pytest.approx([180.0, 0.0])
+    assert np.isnan([turn[1], on[1]]).all()
+    assert np.isfinite([way[0], way[1], turn[0], on[0]]).all()
+
+
 def test_routes_are_all_of_one_and_two_legs_and_what_goes_on_from_these() -> None:
     """Of five objects: from one, facing another, to a third; or first straight on to the one that is faced."""
     rows = [tuple(row) for row in TASK.operands(IndoorView(on_floor(make_scene(CROSS, area=64)), STRICT)).tolist()]
