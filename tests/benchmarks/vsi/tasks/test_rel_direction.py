@@ -175,10 +175,11 @@ def test_any_two_of_the_three_are_neither_close_nor_far_apart(
 
 
 def above(offset_m: float, who: str) -> IndoorScene:
-    """The sofa or the tv hangs 1.5 m above the door, this far to the side."""
+    """The sofa or the tv hangs 1.5 m above the door, this far to the side, in a room whose zero is elsewhere."""
     centers = {"door": (0.0, 0.0, 0.0), "sofa": (0.0, 2.0, 0.0), "tv": (-2.0, 0.5, 0.0)}
     centers[who] = (offset_m, 0.0, 1.5) if who == "sofa" else (-offset_m, 0.0, 1.5)
-    return make_scene([(name, center, (0.02, 0.02, 0.02), 0.0) for name, center in centers.items()])
+    placed = {name: (x + 4.0, y - 3.0, z) for name, (x, y, z) in centers.items()}
+    return make_scene([(name, center, (0.02, 0.02, 0.02), 0.0) for name, center in placed.items()])
 
 
 @pytest.mark.parametrize("distance_m", [0.9, 1.3, 1.5])
@@ -201,6 +202,14 @@ def test_strict_wants_30_cm_on_the_floor_plane(who: str, offset_m: float, asked_
     rules = FROM_CENTRE.model_copy(update={"position_error_m": 0.0})
     assert refusal_of(asked("medium", scene, rules)) == (None if asked_by_strict else expected)
     assert refusal_of(asked("medium", scene, OFFICIAL_EXACT)) is None
+
+
+@pytest.mark.parametrize(("who", "limit", "refused"), [("sofa", 0.37, False), ("sofa", 0.39, True), ("tv", 0.39, True)])
+def test_objects_may_be_too_close_from_above(who: str, limit: float, refused: bool) -> None:
+    """Cubes of 2 cm, 40 cm apart from above."""
+    rules = OFFICIAL_EXACT.model_copy(update={"pair_plan_min_m": limit})
+    found = refusal_of(asked("medium", above(0.4, who), rules))
+    assert found == (("objects_too_close_on_the_floor", pytest.approx(0.38), limit, "m") if refused else None)
 
 
 @pytest.mark.parametrize("who", ["sofa", "tv"])

@@ -66,7 +66,9 @@ def test_the_evidence_of_a_route_names_where_each_turn_leads() -> None:
     """Also where that is the scene's first object; of legs that a route does not have it names nothing."""
     view = IndoorView(on_floor(make_scene(CROSS, area=64)), STRICT)
     rows = [[view.index[n] for n in names] for names in (("table", "sofa", "bed", "plant"), ("plant", "table", "lamp"))]
-    facts = TASK.answer(view, np.array([rows[0], [*rows[1], -1]])).facts
+    answers = TASK.answer(view, np.array([rows[0], [*rows[1], -1]]))
+    facts, (foot,) = answers.facts, [check for check in answers.checks if check.reason == "above_the_body"]
+    assert foot.measured.tolist() == [0.0, 0.0], "all stand on the floor"
     assert view.index["bed"] == 0
     assert [(fact.name, *fact.subject) for fact in facts[:4]] == [
         ("turn", "bed", "lamp"),
