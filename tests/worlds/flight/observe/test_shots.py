@@ -81,6 +81,23 @@ def test_what_is_hidden_is_not_shown(top_m: float, second: float | None) -> None
     assert (found and found.second) == second
 
 
+def test_what_stands_in_a_row_is_shown_between_its_neighbours() -> None:
+    north = np.array([150.0, 150.0, 170.0, 170.0])
+    row = tuple(np.column_stack([east + np.array([-10, 10, 10, -10]), north]) for east in (-20.1, 20.1))
+    assert shot(cube(160), buildings=Buildings(row, np.zeros(2), np.full(2, 20.0))) == shot(cube(160))
+
+
+@pytest.mark.parametrize(("top_m", "shown"), [(10.1, True), (9.9, False)])
+def test_a_box_takes_at_most_twice_what_it_takes_at_least(top_m: float, shown: bool) -> None:
+    """A foot that may lie 10 m lower doubles what is 10 m high, seen from 5 m, so by its front."""
+    t_s = np.arange(0, 10.01, 0.2)
+    flat = np.zeros(len(t_s))
+    poses = PosesAt(t_s, np.column_stack([flat, 10 * t_s, flat + 5.0]), flat, flat, flat.astype(np.intp))
+    low = cube(160).model_copy(update={"base_m": None, "top_m": top_m})
+    found = best_shot(poses, low, ((0.0, 10.0),), Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig()))
+    assert (found is not None) == shown
+
+
 @pytest.mark.parametrize(("turned_deg", "second"), [(5.0, 6.8), (5.1, 5.8)])
 def test_a_turn_of_five_degrees_within_a_second_is_steady_and_more_is_not(turned_deg: float, second: float) -> None:
     """All of the turn lies between 6.8 s and 7 s, the view ends at 7.2 s: its last picture, or one a second before."""
