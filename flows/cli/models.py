@@ -49,6 +49,7 @@ class ModelSession:
             self._progress(label, done, len(items))
             return made
 
+        self._progress(label, 0, len(items))  # the first may take minutes: an agent's are up to sixty requests
         with ThreadPoolExecutor(self._spec.concurrency) as threads:
             try:
                 return list(threads.map(counted, items))

@@ -73,7 +73,7 @@ def show_trace(number: int, folders: Sequence[Path], *, fixes: bool) -> None:
         print_table(table)
     for one in found.findings:
         about = "" if one.subject not in found.row["operands"] else " (about what it names)"
-        console.print(f"{one.severity}{about}: {one.message}; {one.remedy}")
+        print_wrapped(f"{one.severity}{about}: {one.message}; {one.remedy}")
     for name, rows in found.siblings.items():
         most = len(rows) if output_options.verbose else SHOWN
         listed = first_named([f"{row['id']} ({row['task']})" for row in rows], most)

@@ -7,13 +7,13 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from flows.cli.output.console import console, errors, show_error
+from flows.cli.output.console import console, count_of, errors, show_error
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import numbers, print_table, sentences
 from pipeline.core.errors import RawDataError, require_extra
@@ -23,6 +23,8 @@ from pipeline.core.parquet import table_bytes
 if TYPE_CHECKING:
     from pipeline.formats.logs.log import Log
     from pipeline.worlds.flight.tracks.assemble import Assembled
+
+SHOWN: Final = 12  # flights; their files have all
 
 
 def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) -> bool:
@@ -35,7 +37,7 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
     measures = numbers("samples", "seconds", "extent m", "height m", "parts")
     summary = Table("flight", "format", *measures, *sentences("findings"), title="Tracks; ! marks a doubt")
     names = _Names(files)
-    failed = 0
+    failed, rows = 0, list[tuple[str, ...]]()
     labelled: list[Log] = []
     with progress_shown() as progress:
         for number, path in enumerate(files):
@@ -53,10 +55,15 @@ def track(files: Sequence[Path], out: Path, log_format: str | None, plot: bool) 
                 name = names.of(path, log.name if len(flights) > 1 else None)
                 found = origin | {"flight": log.name} | _facts(log, assembled)
                 _write(out / name, assembled, found, plot)
-                summary.add_row(name, *_cells(found))
+                rows.append((name, *_cells(found)))
         progress("logs", len(files), len(files))
-    if summary.rows:
+    if rows:
+        for row in rows[:SHOWN]:
+            summary.add_row(*row)
         print_table(summary)
+        if len(rows) > SHOWN:
+            doubted, more = sum("!" in row[-1] for row in rows[SHOWN:]), count_of(len(rows) - SHOWN, "flight")
+            console.print(f"… and {more}, {doubted:,} of them with a doubt: {out}/*.json")
         if labelled:
             print_table(_agreement(labelled))
         console.print(f"Tracks and findings: {out}")

@@ -446,6 +446,8 @@ def _apply(raw: dict[str, Any], setting: str) -> None:
 
 def _describe(error: Any, model: type[BaseModel]) -> str:
     where = ".".join(str(part) for part in error["loc"])
+    if error["type"] in {"model_type", "dict_type"} and where:
+        return f"configuration {where} has keys below it: give {where}.KEY=VALUE, not {where}={error['input']!r}"
     if error["type"] != "extra_forbidden":
         return f"configuration {where}: {error['msg'].removeprefix('Value error, ')}"
     for part in error["loc"][:-1]:

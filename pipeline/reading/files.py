@@ -149,7 +149,7 @@ class SceneFiles:
     def raise_faults(self, path: Path, findings: Findings) -> None:
         """All faults among the findings as one error, which names the file they come from."""
         if findings.faults:
-            first, *others = findings.faults
+            first, *others = {(f.name, f.message): f for f in findings.faults}.values()  # of several boxes one label
             more = "".join(f"; also {f.name}: {f.message}" for f in others)
             raise self.fault(path, first.name, first.message + more, first.remedy)
 

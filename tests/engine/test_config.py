@@ -98,7 +98,7 @@ def test_settings_are_yaml_and_the_last_one_holds() -> None:
         ("generate.tasks=object_counting", ["generate.tasks"]),
         ("select.per_scene_and_task=0", ["select.per_scene_and_task", "greater than or equal to 1"]),
         ("select.per_scene_and_task=many", ["select.per_scene_and_task", "integer"]),
-        ("select=6", ["select", "dictionary"]),
+        ("select=6", ["select has keys below it: give select.KEY=VALUE, not select=6"]),
         ("export.split=../../x", ["export.split", "pattern"]),
         ('export.split="test\\n"', ["export.split", "pattern"]),
         ("build=../../x", ["build", "pattern"]),

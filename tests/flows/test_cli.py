@@ -346,6 +346,11 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
             2,
             ["unknown profile 'lax'; there are strict"],
         ),
+        (
+            ["build", "vsi", "ROOT", "--set", "select=3"],
+            2,
+            ["select has keys below it: give select.KEY=VALUE"],
+        ),
         (["build", "vsi", "ROOT", "--set", "cap"], 2, ["--set cap: write it as key=value"]),
         (
             ["build", "vsi", "ROOT", "--out", "FILE"],

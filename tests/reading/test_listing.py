@@ -14,7 +14,7 @@ import pytest
 from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import ConfigError, RawDataError, unexpected
 from pipeline.core.files import read_file
-from pipeline.core.findings import Findings, note
+from pipeline.core.findings import Findings, fault, note
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import FolderReader
 from pipeline.reading.listing import list_within
@@ -147,3 +147,13 @@ def test_what_failed_is_tried_again(tmp_path: Path) -> None:
         with pytest.raises(RawDataError, match="there is no such file"):
             files.once("mesh", lambda found: files.raw(tmp_path / "absent"), Findings())
     assert files.once("mesh", lambda found: b"there", Findings()) == b"there"
+
+
+def test_a_fault_of_several_things_is_named_once(tmp_path: Path) -> None:
+    findings = Findings()
+    for name, message in (("bad", "a lamp"), ("bad", "a chair"), ("bad", "a lamp"), ("worse", "a lamp")):
+        findings.add(fault(name, "x", message, "rename it"))
+    with pytest.raises(RawDataError) as raised:
+        SceneFiles(tmp_path, REF).raise_faults(tmp_path, findings)
+    assert (raised.value.finding, raised.value.remedy) == ("bad", "rename it")
+    assert raised.value.message == "a lamp; also bad: a chair; also worse: a lamp"

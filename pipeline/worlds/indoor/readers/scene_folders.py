@@ -71,14 +71,18 @@ LAYOUT: Final = Layout(
 
 
 def _has(part: Callable[[SceneDocument], bool]) -> Callable[[Path], bool]:
-    """Whether the document of a scene's folder has a part; one that cannot be read is named when it is read."""
+    """Whether the document of a scene's folder has a part; of one that is not valid nothing but that is told."""
 
     def has(folder: Path) -> bool:
-        path = folder / FILE
-        document = _quickly(path, path.stat().st_mtime_ns if path.is_file() else 0)
-        return document is not None and part(document)
+        document = _document(folder)
+        return document is None or part(document)
 
     return has
+
+
+def _document(folder: Path) -> SceneDocument | None:
+    path = folder / FILE
+    return _quickly(path, path.stat().st_mtime_ns if path.is_file() else 0)
 
 
 @lru_cache(maxsize=1)
@@ -96,7 +100,14 @@ def _any_frame(name: str) -> Callable[[SceneDocument], bool]:
 _MEASURED: Final = ("size", "distance", "nearness", "side", "way")
 
 EXPECTED_FILES: Final = (
-    ExpectedFile("scene.json", (FILE,), NO_SCENE, needed=True),
+    ExpectedFile(
+        "scene.json that is valid",
+        (),
+        NO_SCENE,
+        needed=True,
+        present=lambda folder: _document(folder) is not None,
+        read_in=(*_MEASURED, "count", "order", "area"),
+    ),
     ExpectedFile(
         "objects",
         (),

@@ -486,3 +486,11 @@ def test_a_root_that_is_a_file_names_its_folder(tmp_path: Path) -> None:
     path.touch()
     with pytest.raises(ConfigError, match=re.escape(f"is a file: give the folder that it lies in, {tmp_path}")):
         SceneFolders().scenes(path)
+
+
+def test_of_a_document_that_is_not_valid_nothing_else_is_told_to_be_missing(tmp_path: Path) -> None:
+    (tmp_path / "den").mkdir()
+    (tmp_path / "den/scene.json").write_text("{}")
+    assert [part.part for part, ids in inspect(SceneFolders(), tmp_path).missing.items() if ids] == [
+        "scene.json that is valid"
+    ]
