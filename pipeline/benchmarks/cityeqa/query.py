@@ -121,6 +121,18 @@ class Query:
         """Where those of some things (k,) that are within reach of a first hop lie of places (n, 2)."""
         return self.relations.of_points(places, self.limits.first_m, among)
 
+    def pairs_where_sure(self, places: FloatArray, useful: IntArray, others: IntArray) -> Pairs:
+        """The same of useful things (u,), and of others (k,) from where a useful one is surely in some direction.
+
+        From all other places (n, 2) no text leads anywhere, and there are many more others than useful things.
+        """
+        found = self.first_pairs(places, useful)
+        sure = [found.holds(d, self.limits.margin_deg, self.limits.first_m)[0] for d in range(len(DIRECTIONS))]
+        led = np.unique(found.one[np.any(sure, axis=0)])
+        rest = self.first_pairs(places[led], others)
+        rest = rest._replace(one=led[rest.one])
+        return Pairs(*(np.concatenate(both) for both in zip(found, rest, strict=True)))
+
     def first(self, pairs: Pairs, places: int, direction: int) -> Reached:
         """Things in one of `DIRECTIONS` of so many places, of which the pairs are given: matrices (places, T)."""
         sure, maybe = pairs.holds(direction, self.limits.margin_deg, self.limits.first_m)

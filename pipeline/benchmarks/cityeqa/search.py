@@ -165,7 +165,8 @@ class Search:
             own = np.unique(texts.place)
             new = left[own][~led[left[own]]]
             led[new] = True
-            hidden[new] = not self.view.rules.hidden_at_start or ~in_view(self.view, poses[new], self.raw.target)
+            if len(new):
+                hidden[new] = not self.view.rules.hidden_at_start or ~in_view(self.view, poses[new], self.raw.target)
             solved = led[left] & ~hidden[left]  # from where the target is seen nothing starts
             for n in own[hidden[left[own]]].tolist():
                 start = starts[left[n]]
@@ -196,7 +197,8 @@ class Search:
                 among = np.bincount(sure.indices, minlength=sure.shape[1]) > 0
                 allowed = np.setdiff1d(np.unique(ends.good[among].indices), saying.get(leg.phrase, ()))
                 if len(allowed):
-                    hit = without(sure @ ends.good[:, allowed], maybe @ ends.bad[:, allowed]).tocoo()
+                    of = slice(None) if len(allowed) == len(ends.legs) else allowed
+                    hit = without(sure @ ends.good[:, of], maybe @ ends.bad[:, of]).tocoo()
                     found.append(np.stack([hit.row, np.full(len(hit.row), len(firsts)), allowed[hit.col]]))
                     firsts.append(First(leg, sure))
         place, first, end = np.concatenate(found, axis=1).astype(np.intp)
@@ -207,9 +209,10 @@ class Search:
         query, local = self.view.query, self.ends.local
         phrases = self.ends.phrases(np.diff(ends.good.indptr) > 0) if hops > 1 else self._called
         fits = [query.fit(phrase, local) for phrase in phrases]
+        useful = (np.diff(ends.good.indptr) > 0) & np.any([sure for sure, _ in fits], axis=0)
         matters = (np.diff(ends.good.indptr) > 0) | (np.diff(ends.bad.indptr) > 0)
         matters &= np.any([maybe for _, maybe in fits], axis=0)
-        pairs = query.first_pairs(poses[:, :2], local[matters])
+        pairs = query.pairs_where_sure(poses[:, :2], local[useful], local[matters & ~useful])
         for d in range(len(DIRECTIONS)):
             sure, maybe = (matrix[:, local] for matrix in query.first(pairs, len(poses), d))
             if sure.nnz:
@@ -225,7 +228,7 @@ class Search:
             return
         is_one = np.zeros(len(self.view.things), dtype=bool)
         is_one[local[surely]] = True
-        pairs = query.first_pairs(poses[:, :2], local[fits])
+        pairs = query.pairs_where_sure(poses[:, :2], local[surely & good], local[fits & ~(surely & good)])
         for d in range(len(DIRECTIONS)):
             there = query.first(pairs, len(poses), d)
             houses = Reached(_only(there.sure, is_one), there.maybe)

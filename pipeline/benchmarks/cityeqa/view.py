@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -31,6 +31,7 @@ from pipeline.worlds.city.visibility import Sight
 CORNERED: Final = frozenset({BUILDING, SHOP})  # of which one says that they are at a corner
 UNTOLD: Final = {"name": ("name",), "noun": ("noun", "name"), "sign": ("sign",)}  # what tells what is asked of a shop
 _DRAWN: Final = frozenset(name for name, trait in load_table("city/traits")["looks"].items() if trait.get("drawn"))
+_HEIGHTS: Final = 2  # of which ways are kept, up to 150 MB each; tasks follow one another by height
 LETTERS_MIN: Final = 3  # of a name: with fewer it may be a number or an abbreviation
 
 
@@ -46,7 +47,7 @@ class CityView:
         self.scene, self.rules = scene, rules
         self.city: City = scene.facts
         self.things: tuple[CityThing, ...] = self.city.things
-        self._ways: dict[float, Paths] = {}
+        self.ways = lru_cache(maxsize=_HEIGHTS)(self._ways)
         self._landmarks: dict[int, tuple[Phrase, ...]] = {}
         self._drawn: dict[str, list[int]] = {}
         self._maybe: dict[str, BoolArray] = {}
@@ -80,11 +81,9 @@ class CityView:
         """Where the agent can be."""
         return FreeSpace(self.city, self.rules.body_m, self.solids)
 
-    def ways(self, z_m: float) -> Paths:
-        """Shortest ways at a height."""
-        if z_m not in self._ways:
-            self._ways[z_m] = Paths(self.free.slab(z_m), self.rules.path_max_m)
-        return self._ways[z_m]
+    def _ways(self, z_m: float) -> Paths:
+        """Shortest ways at a height. Kept for the last two."""
+        return Paths(self.free.slab(z_m), self.rules.path_max_m)
 
     @cached_property
     def centers(self) -> FloatArray:
