@@ -273,8 +273,9 @@ def test_what_is_known_when_by_hand() -> None:
     moved = motion([("fly forward", 10, 100), ("turn right", 10, 90)], views={0: [(3.0, 4.0), (1.0, 2.0), (8.0, 30.0)]})
     marks = [mark("mill", 0, 80), mark("mill beside the pond", 9, 80), mark("the pond", 20, 80), mark("barn", 0, 300)]
     seen = (*moved.views, Sighting(landmark=2, intervals=((5.5, 12.0),), possible=((5.0, 13.0),)))
+    parted = moved.model_copy(update={"part": (0,) * 45 + (1,) * 56})
     scene = flight(
-        moved.model_copy(update={"views": (*seen, Sighting(landmark=1, intervals=((2.5, 9.0),), possible=()))}),
+        parted.model_copy(update={"views": (*seen, Sighting(landmark=1, intervals=((2.5, 9.0),), possible=()))}),
         marks, findings=[about((4.0, 6.0))], video_s=22.0,
     )  # fmt: skip
     view = FlightView(scene, UrbanRules())
@@ -290,7 +291,7 @@ def test_what_is_known_when_by_hand() -> None:
     assert view.untracked_until_s(6.2) == pytest.approx(2.4)
     assert view.untracked_until_s(5.0) == pytest.approx(1.2)
     assert view.untracked_until_s(3.0) == 0.0
-    assert [step.start_s for step in view.steps] == [10.0], "the way north lies in the doubt"
+    assert [(s.start_s, s.part) for s in view.steps] == [(10.0, 1)], "the way north lies in the doubt"
     assert [view.beyond_s(view.steps[0].__class__(**vars(view.steps[0]) | span)) for span in (
         {"start_s": -1.5}, {"end_s": 24.0}, {"start_s": 0.0, "end_s": 22.0},
     )] == [1.5, 2.0, 0.0]  # fmt: skip
