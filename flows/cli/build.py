@@ -80,7 +80,7 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
     line = f"Release {newest}: nothing changed" if newest else "Nothing was released"
     line = waiting_line(folder, waiting, name) if waiting else line
     if newest != before:
-        line, report = _changes(folder, before)
+        line, report = _changes(folder, before, config.benchmark)
     print_json(summary(config, folder, outcome) | changes_summary(newest, before, line, report))
     made = any(entry.output for entry in outcome.ran)
     if waiting and not made and not output_options.verbose:
@@ -159,13 +159,13 @@ def _is_complete(outcome: Outcome) -> bool:
     return all(left_out.finding == DROPPED for left_out in outcome.quarantine)
 
 
-def _changes(folder: Path, newest_before: str | None) -> tuple[str, Report | None]:
+def _changes(folder: Path, newest_before: str | None, benchmark: str) -> tuple[str, Report | None]:
     """The changes since a release, on one line and compared; a release that cannot be compared costs no build."""
     start_spinner("Comparing with the last release")
     from flows.cli.diff import since_last  # takes a moment to import
 
     try:
-        line, report = since_last(folder, newest_before)
+        line, report = since_last(folder, newest_before, benchmark)
     except ConfigError as error:
         return f"The changes are unknown: {error}", None
     finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.engine.change_causes import ReleaseLineage, read_release_lineage, with_causes
 from pipeline.engine.manifest import MANIFEST_FILE
+from pipeline.questions.published import Columns
 from pipeline.release.comparison import (
     LoadedRelease,
     Report,
@@ -51,7 +52,7 @@ def diff(folders: Sequence[Path], since: str | None, out: Path | None, *, waitin
     console.print(f"All of it, to read: {out / 'diff.html'} (also diff.md and diff.parquet)")
 
 
-def since_last(build: Path, newest_before: str | None) -> tuple[str, Report | None]:
+def since_last(build: Path, newest_before: str | None, benchmark: str = "") -> tuple[str, Report | None]:
     """On one line, what a build changed, and the comparison; ``newest_before`` is its newest release before."""
     kept = history(build)
     if not kept:
@@ -62,13 +63,26 @@ def since_last(build: Path, newest_before: str | None) -> tuple[str, Report | No
     if newest_before is None or newest_before not in {one.name for one in kept}:
         return f"First release in this folder ({newest})", None
     home = build / RELEASES
-    report = report_of(home / newest_before, home / newest, "", reasons=False)
+    report = report_of(home / newest_before, home / newest, "", benchmark, reasons=False)
     return f"since the last release ({newest_before} -> {newest}): {report.line}", report
 
 
-def report_of(before: Path, after: Path, title: str, *, reasons: bool = True) -> Report:
-    """The comparison of two release folders; without ``reasons`` the rejected candidates are not looked at."""
-    columns = [columns for benchmark in BENCHMARKS.values() for columns in benchmark.all_columns]
+class _AllColumns:
+    """The public columns of all benchmarks, those of one first; others are imported for a row that is none of its."""
+
+    def __init__(self, first: str) -> None:
+        self._names = sorted(BENCHMARKS, key=lambda name: name != first)
+
+    def __iter__(self) -> Iterator[Columns]:
+        return (columns for name in self._names for columns in BENCHMARKS[name].all_columns)
+
+
+def report_of(before: Path, after: Path, title: str, benchmark: str = "", *, reasons: bool = True) -> Report:
+    """The comparison of two release folders, probably of a ``benchmark``.
+
+    Without ``reasons`` the rejected candidates are not looked at.
+    """
+    columns = _AllColumns(benchmark)
     scenes = differing_scenes(before, after)
     one, other = read_release(before, columns, scenes), read_release(after, columns, scenes)
     changes = compared(one, other)

@@ -59,7 +59,7 @@ def report_page(folder: Path) -> bytes:
     near = near_misses(opened, chosen, nearest.of_scenes, sketches)
     maps = {name: sketch for name, sketch in sketches.items() if name in without}
     reviewed = opened.reviewed()
-    changes, unread = _changes(folder, [one.name for one in history(folder)])
+    changes, unread = _changes(folder, [one.name for one in history(folder)], benchmark.name)
     told = ReportInputs(
         title=opened.title,
         about=benchmark.card.about,
@@ -91,13 +91,13 @@ def _states(reviewed: Reviewed, questions: Mapping[int, Any]) -> Counter[str]:
     return count
 
 
-def _changes(folder: Path, kept: Sequence[str]) -> tuple[Report | None, str]:
+def _changes(folder: Path, kept: Sequence[str], benchmark: str) -> tuple[Report | None, str]:
     """The changes since the release before; else None, with a message where there is one that cannot be read."""
     if len(kept) < 2:
         return None, ""
     home = folder / RELEASES
     try:
-        return report_of(home / kept[-2], home / kept[-1], "", reasons=False), ""
+        return report_of(home / kept[-2], home / kept[-1], "", benchmark, reasons=False), ""
     except ConfigError as error:
         console.print(f"Not compared with the release before: {error}")
         return None, f"The release before, {kept[-2]}, cannot be read by this version: nothing is compared."

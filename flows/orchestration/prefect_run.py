@@ -156,7 +156,7 @@ def show_in_prefect(config: BuildConfig, folder: Path, outcome: Outcome, newest_
     older, built = folder / RELEASES / (newest_before or ""), folder / RELEASES / (latest(folder) or "")
     if newest_before and older.is_dir() and built.is_dir() and older != built:
         try:
-            text = markdown(report_of(older, built, f"Changes in {config.build}")).decode()
+            text = markdown(report_of(older, built, f"Changes in {config.build}", config.benchmark)).decode()
         except ConfigError as error:  # a release that cannot be compared costs no build
             text = f"The changes are unknown: {error}"
         create_markdown_artifact(text, key=f"{name}-diff", description="Changes since the last release")

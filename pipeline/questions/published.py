@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -92,7 +92,7 @@ class Published:
     rest: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
-def read_published(path: Path, columns: Sequence[Columns]) -> list[Published]:
+def read_published(path: Path, columns: Iterable[Columns]) -> list[Published]:
     """Questions of a .jsonl, .json or .parquet file in the columns of any of some benchmarks.
 
     Raises ConfigError, naming the row.
@@ -101,7 +101,7 @@ def read_published(path: Path, columns: Sequence[Columns]) -> list[Published]:
 
 
 def published_rows(
-    path: Path | str, rows: Sequence[Any], columns: Sequence[Columns], *, withheld: bool = False
+    path: Path | str, rows: Sequence[Any], columns: Iterable[Columns], *, withheld: bool = False
 ) -> list[Published]:
     """Questions of some rows of a file in the columns of any of some benchmarks; ``withheld``: without their answers.
 
@@ -147,7 +147,7 @@ def published(table: pa.Table, columns: Columns) -> list[Published]:
     return published_rows("the table", table.to_pylist(), (columns,))
 
 
-def _published(path: Path | str, number: int, raw: Any, columns: Sequence[Columns], *, withheld: bool) -> Published:
+def _published(path: Path | str, number: int, raw: Any, columns: Iterable[Columns], *, withheld: bool) -> Published:
     row = raw if isinstance(raw, dict) else {}
     row = next((found for own in columns if (found := own.row(row)) is not None), row)
     if withheld:

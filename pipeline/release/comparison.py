@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -110,7 +110,7 @@ class LoadedRelease:
     fixes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-def read_release(folder: Path, columns: Sequence[Columns], scenes: Collection[str] | None = None) -> LoadedRelease:
+def read_release(folder: Path, columns: Iterable[Columns], scenes: Collection[str] | None = None) -> LoadedRelease:
     """A release, with all questions or those of some scenes.
 
     Raises ConfigError where the folder holds none, or one that is not whole.

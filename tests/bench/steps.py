@@ -276,15 +276,15 @@ def _all_of(connection: Any, *kinds: str) -> None:
 
 # Name of the file, how to write it, and what the library of the format does with it.
 LOGS: Final[dict[str, tuple[Callable[[Path], None], str, Callable[[Path], object]]]] = {
-    "hour.ulg": (_write_ulog, "pyulog", lambda path: ULog(str(path), ["vehicle_local_position", "vehicle_attitude"])),
-    "hour.bin": (_write_dataflash, "pymavlink", lambda path: _all_of(DFReader_binary(str(path)), "POS", "GPS", "ATT")),
-    "hour.tlog": (
+    "log.ulg": (_write_ulog, "pyulog", lambda path: ULog(str(path), ["vehicle_local_position", "vehicle_attitude"])),
+    "log.bin": (_write_dataflash, "pymavlink", lambda path: _all_of(DFReader_binary(str(path)), "POS", "GPS", "ATT")),
+    "log.tlog": (
         _write_tlog,
         "pymavlink",
         lambda path: _all_of(mavutil.mavlink_connection(str(path)), "GLOBAL_POSITION_INT", "ATTITUDE"),
     ),
-    "hour.srt": (_write_srt, "splitting lines", lambda path: path.read_text(encoding="utf-8").split("\n")),
-    "hour.csv": (_write_csv, "pandas", pd.read_csv),
+    "log.srt": (_write_srt, "splitting lines", lambda path: path.read_text(encoding="utf-8").split("\n")),
+    "log.csv": (_write_csv, "pandas", pd.read_csv),
 }
 
 
@@ -342,7 +342,7 @@ def drives(*minutes: str) -> Iterator[Figure]:
     for length in map(int, minutes or ("2",)):
         with temporary() as root:
             size = (root / "long.log").write_bytes(_recording(length)) / 2**20
-            yield from apart(_drive, f"CARLA, {length} minutes, {size:.0f} MiB", "carla", root, float(length))
+            yield from apart(_drive, f"CARLA, {length} minutes, {size:.0f} MiB", "carla", root, 2.0 + length)
 
 
 def _drive(name: str, dataset: str, root: Path, most_s: float) -> list[Figure]:
