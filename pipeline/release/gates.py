@@ -97,7 +97,8 @@ def _panel(candidate: Candidate) -> GateResult:
     """The largest share of its questions to which a model of the panel did not reply; the embedded one has no vote."""
     models = [m for m in candidate.released.models if m.questions and m.provider != EMBEDDED.provider]
     lost = max((model.lost / model.questions for model in models), default=None)
-    told = "; ".join(unanswered(models)) or ("all models replied" if models else "no model was asked")
+    none = "no model was asked" + (" but the embedded one, which has no vote" if candidate.released.models else "")
+    told = "; ".join(unanswered(models)) or ("all models replied" if models else none)
     return GateResult("panel", lost, candidate.max_failed, told)
 
 

@@ -71,6 +71,8 @@ def test_replies_of_a_model_that_are_missing(lost: int, passes: bool, tmp_path: 
     result = found("panel", release(tmp_path, asked(1)), models=models)
     assert (result.measured, result.passed) == (lost / 100, passes)
     assert result.told == (f"b gave no reply to {lost} of 100 requests ({lost} down)" if lost else "all models replied")
+    alone = found("panel", release(tmp_path / "c", asked(1)), models=models[2:])
+    assert (alone.measured, alone.told) == (None, "no model was asked but the embedded one, which has no vote")
 
 
 @pytest.mark.parametrize(("contradicted", "passes"), [(0, True), (1, True), (2, False)])
