@@ -12,7 +12,8 @@ from packaging.version import Version
 def on_post_build(config: Any) -> None:
     """Writes versions.json, as Material's selector reads it, and index.html into the folder of all versions."""
     folder = Path(config.site_dir).parent
-    names = sorted((site.parent.name for site in folder.glob("*/index.html")), key=Version, reverse=True)
+    sites = [site.parent.name for site in folder.glob("[0-9]*/index.html")]  # other folders may stand beside them
+    names = sorted(sites, key=Version, reverse=True)
     listed = [{"version": name, "title": name, "aliases": []} for name in names]
     (folder / "versions.json").write_text(json.dumps(listed), encoding="utf-8")
     leads = f'<!doctype html><meta http-equiv="refresh" content="0; url={names[0]}/index.html">'
