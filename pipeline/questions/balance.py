@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heapreplace
 from itertools import count
+from statistics import median
 from typing import Final
 
 import numpy as np
@@ -50,12 +51,14 @@ class ClassTally:
         classes: class -> questions that are asked; of more than `CLASSES_MAX` classes one more than these.
         once: whether each class is asked of one scene alone; then all that could be are counted.
         by_name: whether the classes are numbers of names (`task.of_names`), balanced within these.
+        numbers: kind -> number -> how many are asked, where what is usual of a kind is measured (`Number.by_kind`).
     """
 
     scene: str
     classes: Mapping[str, int]
     once: bool = False
     by_name: bool = False
+    numbers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,12 @@ class Balance:
     Attributes:
         limits: of classes of which not all stay: the places of a lower lot (`lot_of`) do.
         owners: of classes that are asked of one scene alone, the scene: of those that offer it that of the lowest lot.
+        usual: of kinds of numbers the one that they lie around.
     """
 
     limits: Classes = field(default_factory=dict)
     owners: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    usual: Classes = field(default_factory=dict)
 
     def of(self, tallies: Mapping[str, ClassTally]) -> Balance:
         """The part that changes what one scene asks, from its tallies by task.
@@ -85,7 +90,12 @@ class Balance:
                 gone = [lot for lot in _lots(task, name, [tally]) if lot >= limit]
                 if gone:
                     limits.setdefault(task, {})[name] = _roundest(limit, min(gone))
-        return Balance(limits)
+        usual = {
+            task: own
+            for task, tally in tallies.items()
+            if (own := {kind: n for kind, n in self.usual.get(task, {}).items() if kind in tally.numbers})
+        }
+        return Balance(limits, usual=usual)
 
 
 UNBALANCED: Final = Balance()
@@ -117,14 +127,26 @@ def balance_of(scenes: Iterable[Mapping[str, ClassTally]]) -> Balance:
     for tallies in scenes:
         for task, tally in tallies.items():
             tasks[task].append(tally)
-    limits, owners = {}, {}
+    limits, owners, usual = {}, {}, {}
     for task, own in sorted(tasks.items()):
         if own[0].once:
             lots = sorted((drawn(tally.scene, task, n), tally.scene, n) for tally in own for n in tally.classes)
             owners[task] = {name: scene for _, scene, name in reversed(lots)}
         elif found := (_limits_by_name if own[0].by_name else _limits)(task, own):
             limits[task] = found
-    return Balance(limits, owners)
+        if measured := _usual(own):
+            usual[task] = measured
+    return Balance(limits, owners, usual)
+
+
+def _usual(tallies: Iterable[ClassTally]) -> dict[str, float]:
+    """The median of the numbers of each kind of a task, in three binary digits: one more scene seldom changes it."""
+    asked: dict[str, list[float]] = defaultdict(list)
+    for tally in tallies:
+        for kind, numbers in tally.numbers.items():
+            asked[kind] += [float(number) for number, n in numbers.items() for _ in range(n)]
+    middle = {k: math.frexp(median(numbers)) for k, numbers in sorted(asked.items()) if len(numbers) >= QUESTIONS_MIN}
+    return {kind: math.ldexp(round(8 * part), power - 3) for kind, (part, power) in middle.items()}
 
 
 def _lots(task: str, name: str, tallies: Iterable[ClassTally]) -> list[float]:

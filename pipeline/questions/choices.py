@@ -17,6 +17,10 @@ FEW: Final = 12  # of so many possible numbers at most, ratios would tell that t
 # Between neighbouring numeric choices. Ours: the closer, the less a typical value tells which is true; and closer than
 # 1.2 a person who estimates well could not tell them apart.
 RATIO: Final = (1.25, 1.6)
+# The same where a build measures what is usual: most such kinds spread by a factor of 1.5, and four numbers that are
+# further apart would reach beyond them.
+CLOSE: Final = (1.2, 1.35)
+STEEP: Final = (4, 4)  # slopes there
 
 
 def balanced_letters(scene: str, task: str, choices: Sequence[int]) -> list[int]:
@@ -116,6 +120,8 @@ def numeric_choices(
     places those that bring the four towards the usual are drawn more often (`_weight`): over the answers of a
     task, each place and each option is then right as often as the others, whatever the four numbers are.
 
+    Where a build measures what is usual of a kind (``number.by_kind``), they are closer to one another (`CLOSE`).
+
     Numbers that are written alike are moved apart by one step, and none is below one step, or above what is possible.
 
     Args:
@@ -127,7 +133,7 @@ def numeric_choices(
     """
     rng = rng_for(question, "choices")
     step = step or 10.0**-number.decimals
-    low, high = RATIO
+    low, high = CLOSE if number.by_kind and number.usual is not None else RATIO
     ratios = [low + (high - low) * float(u) for u in rng.random(NUMERIC_CHOICES - 1)]
     units = round(float(truth) / step)
     rows = [row for place in range(NUMERIC_CHOICES) if (row := _row(units, place, ratios)) is not None]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
 
@@ -24,9 +24,10 @@ from pipeline.core.identity import rng_for
 from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED, UNCHECKED, unchecked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ANNOTATED, WRITTEN
-from pipeline.questions.balance import CLASSES_MAX, TOO_COMMON, UNBALANCED, Balance, ClassTally, drawn, lot_of
+from pipeline.questions.balance import CLASSES_MAX, TOO_COMMON, UNBALANCED, Balance, Classes, ClassTally, drawn, lot_of
 from pipeline.questions.choices import (
     LETTERS,
+    STEEP,
     balanced_letters,
     draw_options,
     draw_orders,
@@ -120,7 +121,7 @@ def select(
     asked |= {"lot": chosen.lots(str(candidates["scene"][0]) if len(candidates) else "")}
     common = asked["lot"] >= asked["allowed"]
     kept = _ordered(_where(asked, asked["kept"] & ~common), "task", "id")
-    questions = _questions(candidates.take(pa.array(kept["row"])), tasks, as_released=as_released)
+    questions = _questions(candidates.take(pa.array(kept["row"])), tasks, balance.usual, as_released=as_released)
     asked |= {"told_max": np.full(len(common), TOLD_MAX), "shared_max": np.full(len(common), SHARED_MAX)}
     beyond = {
         (OVER_CAP, "place"): (asked, asked["place"] > asked["cap"], "place", "cap"),
@@ -186,7 +187,15 @@ class Chosen:
         for (task, guess), n in sorted(counted.items()):
             if task in once | by_name or len(classes[task]) <= CLASSES_MAX:
                 classes[task][guess] = n
-        return {task: ClassTally(scene, found, task in once, task in by_name) for task, found in classes.items()}
+        numbers: dict[str, dict[str, dict[str, int]]] = {}
+        kinds = zip(own["task"].tolist(), own["kind"].tolist(), own["answer"].tolist(), strict=True)
+        for (task, kind, answer), n in sorted(Counter(kinds).items()):
+            if kind:
+                numbers.setdefault(task, {}).setdefault(kind, {})[answer] = n
+        return {
+            task: ClassTally(scene, found, task in once, task in by_name, numbers.get(task, {}))
+            for task, found in classes.items()
+        }
 
     def lots(self, scene: str) -> FloatArray:
         """The lot (n,) of each question's place in its class, by which it may be too frequent; NaN: it has none."""
@@ -251,12 +260,15 @@ def _classified(asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[A
     the answer, and all start and weigh alike.
     """
     guess, of, operands = asked["answer"].copy(), asked["task"], candidates["operands"]
+    kind = np.full(len(guess), "", dtype=object)
     names = sorted(set(of.tolist()))
     number = np.searchsorted(np.array(names, dtype=str), of.astype(str)) if names else np.empty(0, dtype=np.intp)
     for task, name in enumerate(() if as_released else names):
         own = number == task
         lists = operands.take(pa.array(asked["row"][own])).combine_chunks()
         guess[own] = tasks[name].guess_classes(lists, guess[own])
+        if _is_by_kind(tasks[name]):
+            kind[own] = [first for first, *_ in lists.to_pylist()]
     of_guess = _codes(guess)
     _, first, which = np.unique(
         number * (of_guess.max(initial=0) + 1) + of_guess, return_index=True, return_inverse=True
@@ -268,7 +280,11 @@ def _classified(asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[A
         count, most = np.bincount(which), np.zeros(len(names))
         np.maximum.at(most, number[first], count)
         weight[:] = np.sqrt(most[number[first]] / count)
-    return {"guess": guess, "class": which, "start": start[which], "weight": weight[which]}
+    return {"guess": guess, "kind": kind, "class": which, "start": start[which], "weight": weight[which]}
+
+
+def _is_by_kind(task: Task[Any]) -> bool:
+    return isinstance(task.form, Number) and task.form.by_kind
 
 
 TOLD_MAX: Final = 1  # questions that follow from one fact
@@ -369,24 +385,27 @@ def _refused(candidates: pa.Table, beyond: Mapping[tuple[str, str], tuple[Column
     return refused
 
 
-def _questions(kept: pa.Table, tasks: Mapping[str, Task[Any]], *, as_released: bool) -> pa.Table:
+def _questions(kept: pa.Table, tasks: Mapping[str, Task[Any]], usual: Classes, *, as_released: bool) -> pa.Table:
     """Options, letters and text for the kept candidates of one scene, given in order of task and id."""
     rows = []
     by_task = grouped(kept.to_pylist(), lambda row: (row["task"], UNCHECKED in (row["flags"] or ())))
     for (name, _), group in by_task.items():
         task = tasks[name]
-        offered = [_offer(row, task, as_released=as_released) for row in group]
+        offered = [_offer(row, task, usual.get(name, {}), as_released=as_released) for row in group]
         positions = balanced_letters(str(group[0]["scene"]), name, list(map(len, offered)))
         for row, options, position in zip(group, offered, positions, strict=True):
             rows.append(_question(row, task, options, position, as_released=as_released))
     return pa.Table.from_pylist(rows, schema=QUESTIONS)
 
 
-def _offer(row: dict[str, Any], task: Task[Any], *, as_released: bool) -> tuple[str, ...]:
+def _offer(row: dict[str, Any], task: Task[Any], usual: Mapping[str, float], *, as_released: bool) -> tuple[str, ...]:
     """The options of one question, in no order yet."""
     if isinstance(task.form, Number):
+        form = task.form
+        if _is_by_kind(task) and (known := usual.get(row["operands"][0])) is not None:
+            form = replace(form, usual=known, slopes=STEEP)
         told = {fact["name"]: fact["value"] for fact in row["evidence"] or () if fact["name"] in (TOO_FINE, MOST)}
-        return numeric_choices(row["id"], row["answer"], task.form, told.get(TOO_FINE), told.get(MOST, math.inf))
+        return numeric_choices(row["id"], row["answer"], form, told.get(TOO_FINE), told.get(MOST, math.inf))
     own = row["wrong"] is not None
     labels = (row["answer"], *row["wrong"]) if own else task.labels(tuple(row["operands"]), row["answer"])
     draw = draw_orders if isinstance(task.form, OrderChoice) and not as_released else draw_options

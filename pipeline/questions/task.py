@@ -59,12 +59,15 @@ class Number:
     Attributes:
         usual: the answer that most answers lie around; None: not known.
         slopes: powers by which answers become rare below and above it (`choices.numeric_choices`).
+        by_kind: whether the first operand says of what kind a question is, and each build measures what is usual of it
+            (`balance.Balance.usual`).
     """
 
     decimals: int
     unit: str
     usual: float | None = None
     slopes: tuple[int, int] = (0, 0)
+    by_kind: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from pipeline.blind.items import folds_of, item_of
 from pipeline.core.identity import rng_for
 from pipeline.questions.choices import (
     RATIO,
+    STEEP,
     balanced_letters,
     draw_options,
     draw_orders,
@@ -133,6 +134,16 @@ def test_where_answers_follow_a_bell_the_options_alone_tell_nothing() -> None:
     assert abs(right_of_a_forest(values, place, fold) - 0.25) <= 0.03
     assert abs((smallest_gap_fits(values) == place).mean() - 0.25) <= 0.03
     assert abs((np.abs(np.log(values / 1000)).argmin(1) == place).mean() - 0.25) <= 0.03
+
+
+@pytest.mark.slow
+def test_where_a_build_knows_what_is_usual_of_a_kind_the_option_nearest_to_it_tells_little() -> None:
+    """A thousand distances around 30 cm as wide as those of an arm: at most 3 points above chance, else 15 or more."""
+    truths = [f"{np.exp(x):.1f}" for x in rng_for("distances").normal(np.log(30), 0.46, SETS)]
+    for number, least, most in ((Number(1, "cm"), 0.4, 0.6), (Number(1, "cm", 30.0, STEEP, by_kind=True), 0.15, 0.28)):
+        values = np.array([numeric_choices(n, truth, number) for n, truth in enumerate(truths)], float)
+        near = values[np.arange(SETS), np.abs(np.log(values / 30)).argmin(1)]
+        assert least <= (near == np.array(truths, float)).mean() <= most
 
 
 @pytest.mark.parametrize(

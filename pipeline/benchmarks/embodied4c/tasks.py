@@ -10,6 +10,7 @@ a film shows them: of one that is drawn from a log they are not asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -107,6 +108,8 @@ class ExamTask(CaseTask[Exam]):
     def __init__(
         self, name: str, form: Form, share: int, asks: Mapping[str, Sequence[Ask]], kinds: Iterable[str]
     ) -> None:
+        if isinstance(form, Number) and (form.unit or form.decimals):
+            form = replace(form, by_kind=True)
         self.name, self.form, self.share, self.asks = name, form, share, asks
         self.parts = tuple(part(kind) for kind in kinds)
 
@@ -134,12 +137,12 @@ class ExamTask(CaseTask[Exam]):
             _, *others = sorted(found, key=lambda case: digest(view.scene.id, self.name, "once", *case.draw))
             for other in others:
                 other.refuse("asked_at_another_time", len(found), 1, "candidates")
-        measured = isinstance(self.form, Number) and bool(self.form.unit or self.form.decimals)
         for case in every:
             if case.refusal is None and case.answer is not None:
                 case.facts = case.facts or view.told.of(case)
                 case.flags += [flag(SAME_FACT, fact) for fact in case.facts]
         if view.rules.even_answers:
+            measured = isinstance(self.form, Number) and self.form.by_kind
             make_even(every, f"{view.scene.id} {self.name}", measured=measured)
 
 
