@@ -8,7 +8,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.geometry.sight import is_clear, own_buildings, take, walls
+from pipeline.geometry.sight import bounds, is_clear, own_buildings, take, walls
 from pipeline.geometry.tracks import NO_BUILDINGS, NO_TRACK, Buildings
 
 SQUARE = np.array([[0.0, 0], [10, 0], [10, 10], [0, 10]])
@@ -163,3 +163,10 @@ def test_where_no_track_is_there_are_no_rows_of_any_table():
     assert len(NO_TRACK) == 0
     shapes = [table.shape for table in (NO_TRACK.enu_m, NO_TRACK.lat_lon_deg, NO_TRACK.quat_wxyz, NO_TRACK.part)]
     assert shapes == [(0, 3), (0, 2), (0, 4), (0,)]
+
+
+def test_the_extent_of_footprints_by_hand() -> None:
+    rings = (np.array([(1.0, 2), (5, 3), (4, 9)]), np.array([(-1.0, -2), (0, -8), (-4, 0), (-2, 1)]))
+    found = bounds(Buildings(rings, np.zeros(2), np.ones(2)))
+    assert found.tolist() == [[1, 2, 5, 9], [-4, -8, 0, 1]]
+    assert bounds(NO_BUILDINGS).shape == (0, 4)

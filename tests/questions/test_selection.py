@@ -27,6 +27,7 @@ from pipeline.questions.selection import (
     SHARES,
     THINNED,
     SpreadInput,
+    _in_budgets,
     caps_of,
     select,
     spread,
@@ -475,3 +476,26 @@ def test_one_question_is_asked_of_each_fact_and_those_of_small_tasks_go_first() 
     refused = [(r["id"], r["reason"], r["measured"], r["limit"], r["unit"]) for r in rejected_in(found).to_pylist()]
     assert refused == [(1, SAME_FACT, 2.0, 1.0, "questions"), (2, SAME_FACT, 3.0, 1.0, "questions")]
     assert len(asked_in(select(table(offered), TASKS, CAP, as_released=True))) == len(offered)
+
+
+def test_a_budget_whose_answer_is_no_option_is_refused_and_the_others_stay() -> None:
+    """Of three answers in the budgets one is offered, one is not; a budget without an answer keeps its own reason."""
+    own = [
+        {
+            "budget": budget,
+            "answer": answer,
+            "evidence": [],
+            "reason": reason,
+            "measured": None,
+            "limit": None,
+            "unit": None,
+        }
+        for budget, answer, reason in ((8, "2", None), (16, "3", None), (32, None, "not_seen"))
+    ]
+    found = _in_budgets({"budgets": own, "answer": "2"}, ("2", "4"), 4)
+    assert found["visible_in"] == [8]
+    assert found["budgets"][0] == own[0]
+    assert found["budgets"][2] == own[2]
+    refused = found["budgets"][1]
+    assert (refused["answer"], refused["evidence"], refused["measured"], refused["limit"]) == (None, None, 2.0, 4.0)
+    assert _in_budgets({"budgets": None, "answer": "2"}, ("2",), 4) == {}
