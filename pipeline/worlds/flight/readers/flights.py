@@ -408,7 +408,7 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
         remedy = f"set video_offset_s in {FLIGHT_FILE}: {offset_s:g} if it was not cut, 0 if it begins with the log"
         findings.add(doubt("starts_late", "video", text, remedy, -offset_s, most, "s"))
     elif unseen > most and log.has_video_times and beside and not (fits or stated):
-        text = f"{message}its log has times of the video, of which it was cut, and nobody says whether at its start"
+        text = f"{message}its log has times of a video that was cut, and nothing says whether at its start"
         remedy = f"set video_offset_s in {FLIGHT_FILE}: 0 if only its end was cut, else how much of its start"
         findings.add(doubt("offset_unknown", "video", text, remedy, unseen, most, "s"))
     elif unseen > most:
