@@ -206,11 +206,11 @@ def _seen(one: Any, by_id: bool) -> Offer:
 
 
 def _map(sketch: Any, about: Sequence[str], world: str) -> Offer:
-    from pipeline.review.maps import spoken_of
+    from pipeline.review.maps import is_marked, spoken_of
 
     digits = 3 if world == "arm" else 2
-    labels = spoken_of(sketch, about)
-    marked = [thing for thing in sketch.things if thing.label in labels]
+    names = spoken_of(sketch, about)
+    marked = [thing for thing in sketch.things if is_marked(thing, names)]
     path = sketch.path[:: max(1, -(-len(sketch.path) // MOST_POINTS))]
     shown = [p for t in marked for p in t.outline] + [p for o in sketch.ground for p in o] * (world == "indoor")
     if not shown or (world in ("flight", "drive", "arm") and marked):
@@ -225,7 +225,7 @@ def _map(sketch: Any, about: Sequence[str], world: str) -> Offer:
         return left - room <= p[0] <= right + room and low - room <= p[1] <= high + room
 
     middle = ((left + right) / 2, (low + high) / 2)
-    others = [t for t in sketch.things if t.label not in labels and all(map(near, t.outline))]
+    others = [t for t in sketch.things if not is_marked(t, names) and all(map(near, t.outline))]
     others.sort(key=lambda t: math.dist(t.outline[0], middle))
     things = [*marked[: 3 * MOST_MARKED], *others[:MOST_THINGS]]
     ground = [o for o in sketch.ground if len(o) <= 4 * MOST_POINTS and any(map(near, o))][:20]

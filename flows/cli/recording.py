@@ -47,7 +47,7 @@ def write(path: Path, name: str, spatial: Spatial, marked: frozenset[str], told:
         path: the file.
         name: of the recording.
         spatial: the scene.
-        marked: labels of boxes that the question speaks of.
+        marked: ids or labels of boxes that the question speaks of.
         told: texts about it, Markdown.
     """
     import rerun as rr
@@ -68,7 +68,8 @@ def write(path: Path, name: str, spatial: Spatial, marked: frozenset[str], told:
             if spatial.lines:
                 stream.log("world/outlines", rr.LineStrips3D(spatial.lines, colors=THING), static=True)
             for entity, colour, is_marked in (("world/things", THING, False), ("world/operands", MARKED, True)):
-                chosen = [n for n, label in enumerate(spatial.boxes.labels) if (label in marked) == is_marked]
+                called = zip(spatial.boxes.labels, spatial.boxes.ids or spatial.boxes.labels, strict=True)
+                chosen = [n for n, names in enumerate(called) if (not marked.isdisjoint(names)) == is_marked]
                 if chosen:
                     stream.log(entity, _boxes(rr, spatial.boxes, chosen, colour, is_marked), static=True)
             if len(spatial.path):

@@ -26,12 +26,14 @@ class SpatialBoxes:
         centers: (n, 3) metres.
         lengths: (n, 3) full sides along the axes, metres.
         axes: (n, 3, 3) one unit axis per row.
+        ids: (n,) as operands name them where that is not the label, empty where it is; () where it always is.
     """
 
     labels: tuple[str, ...] = ()
     centers: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
     lengths: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
     axes: FloatArray = field(default_factory=lambda: np.empty((0, 3, 3)))
+    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,9 @@ def flat(sketch: TopDownMap) -> Spatial:
     low = np.array([points.min(0) for points in outlines]).reshape(-1, 2)
     high = np.array([points.max(0) for points in outlines]).reshape(-1, 2)
     n = len(outlines)
-    labels = tuple(thing.label for thing in sketch.things)
-    boxes = SpatialBoxes(labels, on_ground((low + high) / 2), on_ground(high - low), np.tile(np.eye(3), (n, 1, 1)))
+    labels, ids = (tuple(getattr(thing, name) for thing in sketch.things) for name in ("label", "id"))
+    axes = np.tile(np.eye(3), (n, 1, 1))
+    boxes = SpatialBoxes(labels, on_ground((low + high) / 2), on_ground(high - low), axes, ids)
     closed = [*sketch.ground, *(thing.outline for thing in sketch.things if len(thing.outline) > 2)]
     lines = tuple(on_ground(np.array([*line, line[0]], dtype=np.float64)) for line in closed)
     path = np.array(sketch.path, dtype=np.float64).reshape(-1, 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -20,7 +20,7 @@ from pipeline.drawing.canvas import Canvas, CanvasBox
 from pipeline.drawing.ground import Ground, draw_sketch, points_to_show
 from pipeline.drawing.sheet import WIDTH, Sheet, SheetPart
 from pipeline.rendering.figures import BLIND, CHOSEN
-from pipeline.review.maps import spoken_of
+from pipeline.review.maps import is_marked, spoken_of, surroundings
 
 Key = tuple[str, str]
 _COLUMNS: Final = ["id", "scene", "task", "operands", "reason", "measured", "limit", "unit"]
@@ -171,15 +171,16 @@ def plan(
     beneath: Callable[[Canvas, Ground], None] = lambda canvas, ground: None,
 ) -> SheetPart:
     """The scene from above with what is spoken of, and the length that was measured (``fact``), if any."""
-    labels = spoken_of(sketch, about)
-    order = {name: n for n, name in enumerate(dict.fromkeys([*(o for o in about if o in labels), *sorted(labels)]))}
-    marked = [thing for thing in sketch.things if thing.label in labels]
+    names = spoken_of(sketch, about)
+    sketch = surroundings(sketch, names)
+    order = {name: n for n, name in enumerate(dict.fromkeys([*(o for o in about if o in names), *sorted(names)]))}
+    marked = [thing for thing in sketch.things if is_marked(thing, names)]
     ground = Ground(points_to_show(sketch), WIDTH, _TALLEST if marked else _LOW)
     canvas = ground.canvas()
     draw_sketch(canvas, ground, sketch)
     beneath(canvas, ground)
     for thing in marked:
-        kind = KINDS[order[thing.label] % len(KINDS)]
+        kind = KINDS[order[_name_in(thing, order)] % len(KINDS)]
         outline = ground.at(thing.outline)
         if len(outline) > 2:
             canvas.shape(kind, [outline], thing.label)
@@ -201,7 +202,7 @@ def _measure(
     marked: Sequence[MappedThing],
 ) -> None:
     """The length that was measured, where it is one between two of the marked things; the ways between three."""
-    first = {thing.label: thing for thing in reversed(marked)}
+    first = {_name_in(thing, about): thing for thing in reversed(marked)}
     things = [first[name] for name in about if name in first]
     if len(about) == len(things) == _THREE:
         stand, *others = (ground.at(_middle(thing)) for thing in things)
@@ -216,6 +217,11 @@ def _measure(
                     canvas.line("measure", ground.at(line), {"fact": fact, "subject": two.label})
                     canvas.label("value", ground.at(line).mean(0), f"{length_m:.4g} m", 8.0, 12)
                     return
+
+
+def _name_in(thing: MappedThing, names: Container[str]) -> str:
+    """What a thing is called among names: by its id, if they have that."""
+    return thing.id if thing.id in names else thing.label
 
 
 def _middle(thing: MappedThing) -> FloatArray:

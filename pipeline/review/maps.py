@@ -59,14 +59,23 @@ def map_before(sketch: TopDownMap, layers: Collection[str]) -> str | None:
 
 def map_after(sketch: TopDownMap, operands: Collection[str], until_s: float | None, from_s: float = 0.0) -> str | None:
     """What the question speaks of marked, in its surroundings; the path beyond its part of the video dashed."""
-    ids = frozenset(operands) & {thing.id for thing in sketch.things if thing.id}
-    return _drawn(sketch, ids or spoken_of(sketch, operands), (from_s, until_s), scale=True)
+    return _drawn(sketch, spoken_of(sketch, operands), (from_s, until_s), scale=True)
 
 
 def spoken_of(sketch: TopDownMap, operands: Collection[str]) -> frozenset[str]:
-    """The labels that a question speaks of: those that are operands, or else those that an operand names."""
+    """The ids of things that are operands; without any the labels that are, or else those that an operand names."""
+    ids = frozenset(operands) & {thing.id for thing in sketch.things if thing.id}
     labels = {thing.label for thing in sketch.things if thing.label}
-    return frozenset(labels & set(operands) or {label for label in labels if any(label in words for words in operands)})
+    named = labels & set(operands) or {label for label in labels if any(label in words for words in operands)}
+    return ids or frozenset(named)
+
+
+def surroundings(sketch: TopDownMap, marked: frozenset[str]) -> TopDownMap:
+    """Of a city what is marked with its nearest neighbours; a scene with ground or path, or without marks, as it is."""
+    if sketch.ground or sketch.path or not marked:
+        return sketch
+    frame = _frame(_centre_of_interest(sketch, marked))
+    return TopDownMap(things=tuple(compress(sketch.things, frame.shows(sketch.bounds_m))))
 
 
 def _drawn(sketch: TopDownMap, marked: frozenset[str], part: Part, scale: bool) -> str | None:
@@ -75,28 +84,28 @@ def _drawn(sketch: TopDownMap, marked: frozenset[str], part: Part, scale: bool) 
         return None
     frame = _frame(points)
     shown = compress(sketch.things, frame.shows(sketch.bounds_m))
-    things = sorted(shown, key=lambda thing: _is_marked(thing, marked))  # what is marked lies on top
+    things = sorted(shown, key=lambda thing: is_marked(thing, marked))  # what is marked lies on top
     parts = [
         *([f'<path class="ground" d="{_d(sketch.ground, frame)}"/>'] if sketch.ground else []),
-        *(_thing(thing, _is_marked(thing, marked), frame) for thing in things),
+        *(_thing(thing, is_marked(thing, marked), frame) for thing in things),
         *_path(sketch.path, part, frame),
         *_labels(things, marked, frame),
         *([_scale(frame)] if scale else []),
     ]
-    labels = sorted({thing.label for thing in things if _is_marked(thing, marked)})
+    labels = sorted({thing.label for thing in things if is_marked(thing, marked)})
     name = "Map from above" + (f", with {', '.join(labels)} marked" if labels else "")
     size = f"0 0 {WIDTH:g} {frame.height:.0f}"
     return f'<svg class="map" viewBox="{size}" role="img" aria-label="{escape(name)}">{"".join(parts)}</svg>'
 
 
-def _is_marked(thing: MappedThing, marked: frozenset[str]) -> bool:
-    """Whether it is among the ids or labels that a question speaks of."""
+def is_marked(thing: MappedThing, marked: frozenset[str]) -> bool:
+    """Whether it is among the ids or labels of `spoken_of`."""
     return thing.id in marked or thing.label in marked
 
 
 def _centre_of_interest(sketch: TopDownMap, marked: frozenset[str]) -> list[Point]:
     """The points that a map must show: of a city not all, but the flight, what is marked, and something around them."""
-    spoken = [_is_marked(thing, marked) for thing in sketch.things]
+    spoken = [is_marked(thing, marked) for thing in sketch.things]
     shown = [point for thing in compress(sketch.things, spoken) for point in thing.outline]
     path = [(x, y) for _, x, y in sketch.path]
     if sketch.ground:
@@ -132,8 +141,8 @@ def _points(points: Iterable[Point], frame: _Frame) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in map(frame.at, points))
 
 
-def _thing(thing: MappedThing, is_marked: bool, frame: _Frame) -> str:
-    kind = "thing marked" if is_marked else "thing"
+def _thing(thing: MappedThing, marked: bool, frame: _Frame) -> str:
+    kind = "thing marked" if marked else "thing"
     if len(thing.outline) > 2:
         shape = f'<path class="{kind}" d="{_d([thing.outline], frame)}">'
     else:
@@ -147,7 +156,7 @@ def _labels(things: Sequence[MappedThing], marked: frozenset[str], frame: _Frame
     """Names above or below what is marked; where nothing is, of everything as far as there is room."""
     taken: list[tuple[float, float, float]] = []  # left, right, baseline
     for thing in things:
-        if not thing.label or (marked and not _is_marked(thing, marked)):
+        if not thing.label or (marked and not is_marked(thing, marked)):
             continue
         corners = [frame.at(point) for point in thing.outline]
         half = len(thing.label) * _LETTER / 2

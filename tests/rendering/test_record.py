@@ -109,6 +109,14 @@ def test_a_map_is_laid_flat() -> None:
     assert flat(TopDownMap()).boxes.labels == ()
 
 
+def test_of_things_of_one_name_that_of_the_id_is_marked(tmp_path: Path) -> None:
+    shops = tuple(MappedThing(label="bakery", outline=((float(i), 0.0),), id=f"node/{i}") for i in range(3))
+    write(tmp_path / "s.rrd", "s", flat(TopDownMap(things=shops)), frozenset({"node/1"}), [])
+    found = held(tmp_path / "s.rrd")
+    assert np.allclose(found["world/operands:Boxes3D:centers"], [[1.0, 0.0, 0.0]])
+    assert len(found["world/things:Boxes3D:centers"]) == 2
+
+
 @pytest.mark.slow
 def test_the_command_writes_one_of_a_build_and_refuses_a_release_alone(tmp_path: Path, scan2qa: Cli) -> None:
     (tmp_path / "meta").mkdir()

@@ -195,6 +195,15 @@ def test_the_near_miss_is_drawn_with_what_was_measured_and_its_limit() -> None:
     assert near_miss_figure(near._replace(measured="inf"), None) is None
 
 
+def test_of_a_city_a_near_miss_shows_the_thing_of_its_id_among_its_neighbours() -> None:
+    """Of 100 shops of one name the one meant is marked, and no more are drawn than its map in a review has."""
+    shops = tuple(MappedThing(label="bakery", outline=((10.0 * i, 0.0),), id=f"node/{i}") for i in range(100))
+    near = NearMiss(("sort", "node/50"), "too_small", "9", "10", "px")
+    drawn = (near_miss_figure(near, TopDownMap(things=shops)) or b"").decode()
+    assert drawn.count('class="a dot"') == 2  # the thing, and what was measured
+    assert 20 <= drawn.count('class="thing"') <= 25
+
+
 @pytest.mark.slow
 def test_every_near_miss_of_the_page_is_drawn(page: str) -> None:
     cards = page.split('<article class="card"')[1:]

@@ -100,6 +100,8 @@ def test_landmarks_are_found_in_the_words_of_an_operand_where_none_is_one() -> N
     assert spoken_of(sketch, ("fly forward to the red church", "0:37")) == {"the red church"}
     assert spoken_of(ROOM, ("lamp", "the lamp")) == {"lamp"}
     assert spoken_of(ROOM, ()) == frozenset()
+    shops = tuple(MappedThing(label="bakery", outline=((float(i), 0.0),), id=f"node/{i}") for i in range(3))
+    assert spoken_of(TopDownMap(things=shops), ("node/1", "bakery")) == {"node/1"}
 
 
 def test_a_scan_from_above_has_turned_footprints() -> None:

@@ -168,7 +168,9 @@ def _film_of(files: SceneFiles, findings: Findings) -> ArkitRecording | None:
 
 def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[PlyMesh, tuple[Instance, ...]]:
     path = files.path / ANNOTATION.format(files.name)
-    annotation = files.json(path)
+    annotation = files.json(
+        path, "fetch the scan's _3dod_annotation.json: of ARKitScenes' data sets 3dod alone has boxes"
+    )
     entries = annotation.get("data")
     if not isinstance(entries, list):
         raise files.fault(path, "missing_key", "there is no list 'data'", "is this a 3dod annotation?")

@@ -169,9 +169,13 @@ class ScanNet(Reader):
         aggregation = files.json(path, remedy)
         groups = parse_groups(aggregation, "objectId", findings)
         files.raise_faults(path, findings)
-        mesh = load_mesh(files, folder / MESH.format(name), "fetch the scan's _vh_clean_2.ply")
+        mesh = load_mesh(
+            files, folder / MESH.format(name), "fetch the scan's _vh_clean_2.ply: segments and annotation belong to it"
+        )
         path = folder / SEGMENTS.format(name)
-        segments = segment_indices(files.json(path), len(mesh.vertices), findings)
+        segments = segment_indices(
+            files.json(path, "fetch the segments of _vh_clean_2.ply"), len(mesh.vertices), findings
+        )
         files.raise_faults(path, findings)
         if segments is None:
             raise AssertionError("a missing segmentation is a fault")

@@ -154,7 +154,9 @@ def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Pl
     files.raise_faults(path, findings)
     mesh = load_mesh(files, files.path / MESH, "fetch the scene's mesh_aligned_0.05.ply")
     segments_path = files.path / SEGMENTS
-    segments = segment_indices(files.json(segments_path), len(mesh.vertices), findings)
+    segments = segment_indices(
+        files.json(segments_path, "fetch the scene's segments.json"), len(mesh.vertices), findings
+    )
     files.raise_faults(segments_path, findings)
     if segments is None:
         raise AssertionError("a missing segmentation is a fault")
