@@ -8,6 +8,7 @@ meet one is not proved clear.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray, chunks
 from pipeline.geometry.tracks import Buildings
 
 _CHUNK: Final = 1 << 18  # line-wall pairs at a time; bounds memory to about 50 MB
+_SLACK_M: Final = 1e-3  # by which a prism must be off a line, so as not to be looked at
 _OWN_SHARE: Final = 0.5  # of a footprint that a building must cover to be the thing itself
 
 
@@ -35,6 +37,20 @@ class Walls:
     first: IntArray
     base_m: FloatArray
     top_m: FloatArray
+
+    @cached_property
+    def middle_and_half(self) -> tuple[FloatArray, FloatArray]:
+        """Middle (B, 2) of each footprint's box, and half of its sides."""
+        low, high = np.minimum.reduceat(self.start, self.first), np.maximum.reduceat(self.start, self.first)
+        return (low + high) / 2, (high - low) / 2
+
+    def of(self, prisms: IntArray) -> Walls:
+        """Those of some prisms (b,), ascending."""
+        sizes = np.diff(self.first, append=len(self.owner))[prisms]
+        first = np.cumsum(sizes) - sizes
+        wall = np.repeat(self.first[prisms] - first, sizes) + np.arange(sizes.sum())
+        owner = np.repeat(np.arange(len(prisms)), sizes)
+        return Walls(self.start[wall], self.end[wall], owner, first, self.base_m[prisms], self.top_m[prisms])
 
 
 def walls(buildings: Buildings) -> Walls:
@@ -73,8 +89,24 @@ def is_clear(eyes_m: FloatArray, targets_m: FloatArray, among: Walls) -> BoolArr
     if len(among.owner) == 0:
         return clear
     for part in chunks(len(clear), len(among.owner), _CHUNK):
-        clear[part] &= ~_meets(eyes_m[part], targets_m[part], among)
+        near = _near(eyes_m[part], targets_m[part], among)
+        if len(near):
+            clear[part] &= ~_meets(eyes_m[part], targets_m[part], among.of(near))
     return clear
+
+
+def _near(eyes_m: FloatArray, targets_m: FloatArray, among: Walls) -> IntArray:
+    """The prisms (b,) that any of the lines (N,) may meet: no axis, nor the lines' normals, tells their boxes apart."""
+    middle, half = among.middle_and_half
+    half = half + _SLACK_M
+    x, y = ((eyes_m[:, i, None] + targets_m[:, i, None]) / 2 - middle[:, i] for i in (0, 1))  # (N, B)
+    dx, dy = (np.abs(targets_m[:, i, None] - eyes_m[:, i, None]) / 2 for i in (0, 1))
+    near = (np.abs(x) <= dx + half[:, 0]) & (np.abs(y) <= dy + half[:, 1])
+    ray_x, ray_y = ((targets_m[:, i, None] - eyes_m[:, i, None]) / 2 for i in (0, 1))
+    near &= np.abs(x * ray_y - y * ray_x) <= dx * half[:, 1] + dy * half[:, 0]
+    low, high = (which(eyes_m[:, 2, None], targets_m[:, 2, None]) for which in (np.minimum, np.maximum))
+    near &= (among.top_m >= low - _SLACK_M) & (among.base_m <= high + _SLACK_M)
+    return np.flatnonzero(near.any(0))
 
 
 def _meets(eyes_m: FloatArray, targets_m: FloatArray, among: Walls) -> BoolArray:

@@ -97,6 +97,9 @@ class FlightGeometry:
 
     @property
     def ground_m(self) -> float:
-        """ENU height of the ground at take-off; NaN where it is not known."""
+        """ENU height of the ground at take-off; NaN where it is not known.
+
+        The median over all fixes: altitudes of the first ones are off by metres until a receiver has settled.
+        """
         offset = self.track.enu_m[:, 2] - self.track.height_m
         return float(np.nanmedian(offset)) if self.from_takeoff and np.isfinite(offset).any() else float("nan")

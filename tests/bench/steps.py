@@ -302,7 +302,7 @@ def logs() -> Iterator[Figure]:
 
 
 def motion() -> Iterator[Figure]:
-    """Stage observe of a flight: 15 minutes at 50 Hz to segments, beside one smoothing, and views of 5 landmarks."""
+    """Stage observe of a flight: 15 minutes at 50 Hz to segments, beside one smoothing, and views of 20 landmarks."""
     rng = np.random.default_rng(0)
     phases = random_phases(rng, 180)
     flown, _ = fly(phases, list(rng.uniform(0.5, 1, len(phases) - 1)))
@@ -323,7 +323,7 @@ def motion() -> Iterator[Figure]:
     city = Buildings(tuple(square + c for c in spread), np.full(500, -20.0), rng.uniform(0, 40, 500))
     landmarks = [
         Landmark(name=f"place {i}", center=(float(x), float(y)), radius_m=11.3, base_m=-20.0, top_m=float(top))
-        for i, ((x, y), top) in enumerate(zip(spread[:5], city.top_m[:5], strict=True))
+        for i, ((x, y), top) in enumerate(zip(spread[:20], city.top_m[:20], strict=True))
     ]
     camera = FlightCamera(horizontal_fov_deg=80, width=1280, height=720)
     level, part = np.full(len(path), -20.0), np.zeros(len(path), dtype=np.intp)

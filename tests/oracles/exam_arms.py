@@ -43,7 +43,13 @@ class Episode:
         return None if known is None else known(int(np.abs(self.t - t_s).argmin()), *more)
 
     def nearest(self, n: int) -> Any:
-        return min(self.every, key=lambda one: math.dist(one.place_m.array[n], self.grip[n]))
+        return self.nearest_of({one: one.place_m.array[n] for one in self.every}, n)
+
+    def nearest_of(self, places: dict[Any, Any], n: int) -> Any:
+        """The nearest in space, unless another one is 2 cm nearer from above."""
+        best = min(places, key=lambda one: math.dist(places[one], self.grip[n]))
+        over = {one: math.dist(place[:2], self.grip[n][:2]) for one, place in places.items()}
+        return best if over[best] - min(over.values()) < 0.02 else None
 
     def arm_cl(self, n: int) -> str:
         return str(self.nearest(n).category)
@@ -112,7 +118,7 @@ class Episode:
 
     def arm_sm_nearest(self, n: int, seconds: str) -> str:
         before = self.before(n, seconds)
-        return min(self.items, key=lambda name: self.away(name, before))
+        return self.nearest_of({name: self.at(name, before) for name in self.items}, before) or "none"
 
     def arm_md(self, n: int, joint: str, seconds: str) -> float:
         return abs(math.degrees(self.joints[joint][n] - self.joints[joint][self.before(n, seconds)]))

@@ -148,6 +148,12 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
         "red",
         UNSEEN,
     ),
+    "the nearest in space, and another from above": (
+        episode(item("can", BALL, (0.5, 0.0, 0.3)), item("tray", (0.2, 0.2, 0.02), (0.4, 0.0, 0.01))),
+        "arm_cl",
+        "",
+        ("another_as_near", -10, 2),
+    ),
     "the nearest, beside the picture": (filmed(FLEES, CUBE, complete=True), "arm_cl", "", UNSEEN),
     "its colour": (filmed(FLEES, CUBE, complete=True), "arm_at_near", "", UNSEEN),
     "it was nearest before": (filmed(FLED, CUBE, complete=True), "arm_sm_nearest", "", UNSEEN),

@@ -50,10 +50,9 @@ def kind_nearest(view: ArmExam) -> Iterator[ExamCase]:
     for index, (row, _) in nearest.items():
         one = case(view, "arm_cl", index)
         name_thing(view, one, row, index)
-        away = view.away_cm(index)
-        others = away[view.categories != view.categories[row]]
-        if len(others):
-            one.require("another_as_near", float(others.min() - away[row]), ">=", GAP_MIN_CM, "cm")
+        others = view.categories != view.categories[row]
+        if others.any():
+            one.require("another_as_near", view.lead_cm(index, row, others), ">=", GAP_MIN_CM, "cm")
         yield words(one, str(view.categories[row]), every)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.benchmarks.embodied4c.case import ExamCase, ToldFacts, about_log, log_flags, part, pose
 from pipeline.benchmarks.embodied4c.rules import MANIPULATION, SETUPS, ExamRules
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.identity import digest
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import load_template
@@ -81,7 +81,7 @@ class ArmExam(ArmView):
         return np.asarray(np.linalg.norm(self.item_m[:, index] - self.gripper_m[index], axis=-1) * CM)
 
     def nearest(self, indices: Iterable[int]) -> dict[int, tuple[int, float]]:
-        """Time -> the thing nearest to the gripper, and by how much (cm) the second one is farther.
+        """Time -> the thing nearest to the gripper, and its `lead_cm` before the second one.
 
         Of times at which the log knows where all things are. What one would guess among is what was the nearest at any
         of these: other questions name other things more often than what the gripper is at.
@@ -90,9 +90,19 @@ class ArmExam(ArmView):
         for index in indices if self.facts.items_complete and len(self.ids) > 1 else ():
             away = self.away_cm(index)
             if np.isfinite(away).all():
-                first, second = np.partition(away, 1)[:2].tolist()
-                found[index] = int(away.argmin()), second - first
+                row = int(away.argmin())
+                found[index] = row, self.lead_cm(index, row, np.arange(len(away)) != row)
         return found
+
+    def lead_cm(self, index: int, row: int, others: BoolArray) -> float:
+        """By how much the nearest of other things (I,) is farther from the gripper.
+
+        Where one of them is as clearly nearer over ground, the lead of that one: less than 0. A film hardly tells
+        heights, and from above that thing is the nearest.
+        """
+        flat = np.hypot(*(self.item_m[:, index] - self.gripper_m[index])[:, :2].T) * CM
+        in_space, from_above = (float(away[others].min() - away[row]) for away in (self.away_cm(index), flat))
+        return from_above if from_above <= -GAP_MIN_CM else in_space
 
     @cached_property
     def bearers(self) -> frozenset[int]:

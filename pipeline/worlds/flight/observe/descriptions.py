@@ -49,7 +49,7 @@ class DescriptionConfig(Limits):
     height_ratio_min: Ratio = Field(default=1.3, gt=1, description="tallest or lowest: over the next")
     height_gap_min_m: Metres = Field(default=3.0, description="the same, in metres: about a storey")
     area_ratio_min: Ratio = Field(default=2.0, gt=1, description="largest: over the next")
-    beside_max_m: Metres = Field(default=30.0, gt=0, description="to the neighbour: about a street's width")
+    beside_max_m: Metres = Field(default=20.0, gt=0, description="to the neighbour: about a street's width")
     apart_min_m: Metres = Field(default=60.0, gt=0, description="from there to the nearest thing that looks like it")
     nearest_max_m: Metres = Field(default=100.0, gt=0, description="to what a thing is the nearest of its kind to")
     nearest_ratio_min: Ratio = Field(

@@ -21,7 +21,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding, Origin
 from pipeline.formats.logs.log import Clock, Log, Series, last_known
-from pipeline.geometry.tracks import Track
+from pipeline.geometry.tracks import FlightGeometry, Track
 from pipeline.worlds.flight.tracks.clock import GAP_S, about, straighten, timed
 from pipeline.worlds.flight.tracks.consistency import (
     RATIO_MAX,
@@ -82,9 +82,8 @@ class Assembled:
 
     @property
     def ground_m(self) -> float:
-        """ENU height of the ground at take-off, by the first fix of known height; NaN: not known."""
-        offset = (self.track.enu_m[:, 2] - self.track.height_m)[: len(self.track) if self.from_takeoff else 0]
-        return float(next(iter(offset[np.isfinite(offset)]), np.nan))
+        """See `FlightGeometry.ground_m`."""
+        return FlightGeometry(self.track, from_takeoff=self.from_takeoff).ground_m
 
 
 def assemble(path: Path, log: Log) -> Assembled:
