@@ -7,9 +7,12 @@ north in [0, 360). Body axes are FLU (x forward, y left, z up), so that the unit
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
+import shapely
 
 from pipeline.core.arrays import FloatArray, IntArray, StrArray
 
@@ -78,6 +81,17 @@ class Buildings:
     base_m: FloatArray
     top_m: FloatArray
     most_m: FloatArray | None = None
+
+    @cached_property
+    def footprints(self) -> npt.NDArray[np.object_]:
+        """Valid polygons (B,), whatever the outlines do."""
+        return footprints(self.outlines)
+
+
+def footprints(outlines: tuple[FloatArray, ...]) -> npt.NDArray[np.object_]:
+    """Valid polygons (n,) of outlines, whatever these do; empty where there are fewer than three corners."""
+    polygons = [shapely.Polygon(o) if len(o) >= 3 else shapely.Polygon() for o in outlines]
+    return np.asarray(shapely.make_valid(polygons))
 
 
 NO_BUILDINGS = Buildings((), np.empty(0), np.empty(0))

@@ -329,7 +329,7 @@ def motion() -> Iterator[Figure]:
     level, part = np.full(len(path), -20.0), np.zeros(len(path), dtype=np.intp)
     poses = PosesAt(path.t_s, path.enu_m, path.heading_deg, level, part)
     cost, seen = timed(lambda: views(poses, landmarks, Setting(camera, 0.0, city, config)))
-    yield Figure(f"views of {len(landmarks)} landmarks among 500 buildings, {len(seen)} seen", cost.cpu_s, "s", 0.5)
+    yield Figure(f"views of {len(landmarks)} landmarks among 500 buildings, {len(seen)} seen", cost.cpu_s, "s", 4.0)
 
 
 # Drives

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.geometry.sight import bounds, is_clear, own_buildings, take, walls
+from pipeline.geometry.sight import is_clear, own_buildings, walls
 from pipeline.geometry.tracks import NO_BUILDINGS, NO_TRACK, Buildings
 
 SQUARE = np.array([[0.0, 0], [10, 0], [10, 10], [0, 10]])
@@ -91,7 +91,7 @@ def test_only_the_chosen_buildings_hide():
     two = buildings((SQUARE, 0, 20), (SQUARE + 100, 0, 20))
     eye, target = np.array([[-10.0, 5, 5]]), np.array([[30.0, 5, 5]])
     assert not is_clear(eye, target, walls(two))[0]
-    assert is_clear(eye, target, walls(take(two, np.array([1]))))[0]
+    assert is_clear(eye, target, walls(two).of(np.array([1])))[0]
 
 
 spot = st.tuples(st.floats(-20, 40), st.floats(-20, 40), st.floats(-5, 40))
@@ -167,6 +167,25 @@ def test_where_no_track_is_there_are_no_rows_of_any_table():
 
 def test_the_extent_of_footprints_by_hand() -> None:
     rings = (np.array([(1.0, 2), (5, 3), (4, 9)]), np.array([(-1.0, -2), (0, -8), (-4, 0), (-2, 1)]))
-    found = bounds(Buildings(rings, np.zeros(2), np.ones(2)))
-    assert found.tolist() == [[1, 2, 5, 9], [-4, -8, 0, 1]]
-    assert bounds(NO_BUILDINGS).shape == (0, 4)
+    middle, half = walls(Buildings(rings, np.zeros(2), np.ones(2))).box
+    assert middle.tolist() == [[3.0, 5.5], [-2.0, -3.5]]
+    assert half.tolist() == [[2.0, 3.5], [2.0, 4.5]]
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=30)
+def test_many_lines_among_many_buildings_are_as_clear_as_each_line_past_each_building(seed: int) -> None:
+    """Whichever pairs are looked at: whole numbers, so that lines touch corners, walls and roofs, or run along them."""
+    rng, lines, prisms = np.random.default_rng(seed), 20, 4
+    rings = [SQUARE, ELL, ELL[::-1], SQUARE / 5]
+    outlines = tuple(rings[int(rng.integers(4))] + rng.integers(-4, 4, 2) * 5 for _ in range(prisms))
+    base, top = rng.choice([0.0, -5.0, 5.0, np.nan], prisms), rng.choice([5.0, 10.0, 20.0, np.nan], prisms)
+    city = walls(Buildings(outlines, base, top, None if seed % 2 else np.full(prisms, 30.0)))
+    eyes = np.cumsum(rng.integers(-3, 4, (lines, 3)), axis=0) + rng.choice([-20.0, 0.0, 20.0], 3)
+    near = eyes + rng.integers(-20, 20, (lines, 3))
+    targets = np.where(rng.random((lines, 1)) < 0.5, rng.integers(-4, 4, 3) * 5.0, near)
+    each = [
+        [is_clear(eyes[k : k + 1], targets[k : k + 1], city.of(np.array([b])))[0] for b in range(prisms)]
+        for k in range(lines)
+    ]
+    assert is_clear(eyes, targets, city).tolist() == np.all(each, axis=1).tolist()

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.bearings import distance_m, in_picture, picture_xy, turn_between_deg
-from pipeline.geometry.sight import bounds, is_clear, own_buildings, take, walls
+from pipeline.geometry.sight import Walls, is_clear, own_buildings, walls
 from pipeline.geometry.tracks import Buildings
 from pipeline.worlds.flight.facts import FlightCamera, Landmark, Shot, Sighting
 from pipeline.worlds.flight.observe.motion import MotionConfig
@@ -72,9 +72,14 @@ class Setting:
         return self.buildings if most is None else replace(self.buildings, most_m=most + self.config.relief_m)
 
     @cached_property
-    def extent(self) -> FloatArray:
-        """Extent of each building's footprint (B, 4)."""
-        return bounds(self.buildings)
+    def walls(self) -> Walls:
+        """The walls of the buildings, as high as they may be."""
+        return walls(self.highest)
+
+    def others(self, mark: Landmark) -> Walls:
+        """The walls of all buildings but the landmark itself."""
+        outline = None if mark.outline is None else np.array(mark.outline)
+        return self.walls.of(np.flatnonzero(~own_buildings(self.highest, np.array(mark.center), outline)))
 
     @property
     def half_width(self) -> float:
@@ -182,15 +187,16 @@ def _seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolArray:
     over_ground = distance_m(poses.enu_m, np.array(landmark.center))
     most = range_m(landmark, _foot(landmark, setting), setting.config)
     moments = np.flatnonzero(over_ground - landmark.radius_m <= most)
+    others = setting.others(landmark) if len(moments) else setting.walls
     for part in UPPER_PARTS:
         rest = moments[~seen[moments]]
         if len(rest):
             rest = rest[_is_shown(poses, rest, landmark, part, setting)]
         if len(rest):
-            rest = rest[_is_clear(poses.enu_m[rest], landmark, part, setting)]
+            rest = rest[_is_clear(poses.enu_m[rest], landmark, part, others, setting)]
         seen[rest] = True
     moments = np.flatnonzero(seen)
-    seen[moments] = _is_read(poses, moments, landmark, setting)
+    seen[moments] = _is_read(poses, moments, landmark, others, setting)
     return seen
 
 
@@ -235,7 +241,7 @@ def _is_large(radius_m: float, tall_m: FloatArray, away_m: FloatArray, share: fl
     return np.asarray((wide * tall >= 1.0) & (np.minimum(wide, tall) >= THIN_MIN))
 
 
-def _is_clear(eyes_m: FloatArray, landmark: Landmark, part: float, setting: Setting) -> BoolArray:
+def _is_clear(eyes_m: FloatArray, landmark: Landmark, part: float, others: Walls, setting: Setting) -> BoolArray:
     """Whether no other building stands between cameras (M, 3) and the middle of a landmark's upper part: (M,).
 
     Looked for at its middle and half way to its outline on either side, at its top and where the part ends: of a strip
@@ -251,20 +257,16 @@ def _is_clear(eyes_m: FloatArray, landmark: Landmark, part: float, setting: Sett
     top = _top(landmark, foot)[0]
     ends = np.unique([top, top - part * max(top - foot.min(), 0.0)])
     upper = np.concatenate([np.insert(middle, 2, height, axis=2) for height in ends])
-    return np.asarray(_clear_to(eyes_m, upper, landmark, setting).all(0))
+    return np.asarray(_clear_to(eyes_m, upper, others).all(0))
 
 
-def _clear_to(eyes_m: FloatArray, points_m: FloatArray, landmark: Landmark, setting: Setting) -> BoolArray:
+def _clear_to(eyes_m: FloatArray, points_m: FloatArray, others: Walls) -> BoolArray:
     """Whether no other building stands between cameras (M, 3) and points (k, M or 1, 3) on a landmark: (k, M)."""
-    eyes, tops = np.broadcast_arrays(eyes_m, points_m)
-    corners = np.vstack([eyes_m[:, :2], points_m[..., :2].reshape(-1, 2)])
-    extent = setting.extent
-    near = np.flatnonzero(((extent[:, :2] <= corners.max(0)) & (extent[:, 2:] >= corners.min(0))).all(1))
-    others = _others(landmark, take(setting.highest, near))
-    return is_clear(eyes.reshape(-1, 3), tops.reshape(-1, 3), walls(others)).reshape(tops.shape[:2])
+    eyes, points = np.broadcast_arrays(eyes_m, points_m)
+    return is_clear(eyes.reshape(-1, 3), points.reshape(-1, 3), others).reshape(points.shape[:2])
 
 
-def _is_read(poses: PosesAt, moments: IntArray, landmark: Landmark, setting: Setting) -> BoolArray:
+def _is_read(poses: PosesAt, moments: IntArray, landmark: Landmark, others: Walls, setting: Setting) -> BoolArray:
     """Whether the sign that names a landmark can be read at some moments (M,); True for what no sign names.
 
     It is not known on which wall the sign is, nor how high: one wall that faces the camera must be in the picture from
@@ -294,7 +296,7 @@ def _is_read(poses: PosesAt, moments: IntArray, landmark: Landmark, setting: Set
     width = min(setting.camera.width, READ_PX)
     letter = np.abs(xy[:, 1, 1, :, 0] - xy[:, 1, 0, :, 0]) * width / 2 / len(sign)
     able = facing & (np.abs(xy) <= 1).all((1, 2, 4)) & (letter >= setting.config.letter_min_px)
-    able &= _clear_to(eyes, ends.reshape(-1, 1, 3), landmark, setting).reshape(4, -1, len(eyes)).all(0).T
+    able &= _clear_to(eyes, ends.reshape(-1, 1, 3), others).reshape(4, -1, len(eyes)).all(0).T
     return np.asarray(able.any(1))
 
 
@@ -375,10 +377,10 @@ def best_shot(
     inwards = np.array(landmark.center) + _INWARDS * (outline - np.array(landmark.center))
     heights = sorted({float(foot.min() + share * (surely.min() - foot.min())) for share in _HEIGHTS})
     points = raised(np.concatenate([inwards, np.array([landmark.center])]), heights)
-    others = _others(landmark, setting.highest)
+    others = setting.others(landmark)
     for row in ranked.tolist():
         eye = np.broadcast_to(poses.enu_m[moments[row]], points.shape)
-        if is_clear(eye, points, walls(others)).mean() >= CLEAR_MIN:
+        if is_clear(eye, points, others).mean() >= CLEAR_MIN:
             (left, bottom), (right, top) = low[row], high[row]
             box = ((1 + left) / 2, (1 - top) / 2, (1 + right) / 2, (1 - bottom) / 2)
             a, b, c, d = (round(float(side), _DECIMALS) for side in box)
@@ -421,9 +423,3 @@ def _outline(mark: Landmark) -> FloatArray:
 def raised(outline: FloatArray, heights: Sequence[float]) -> FloatArray:
     """Points (n, 3): an outline (k, 2) at each height."""
     return np.concatenate([np.column_stack([outline, np.full(len(outline), height)]) for height in heights])
-
-
-def _others(mark: Landmark, buildings: Buildings) -> Buildings:
-    """All buildings but the landmark itself."""
-    outline = None if mark.outline is None else np.array(mark.outline)
-    return take(buildings, np.flatnonzero(~own_buildings(buildings, np.array(mark.center), outline)))
