@@ -148,7 +148,7 @@ def _near(eyes_m: FloatArray, targets_m: FloatArray, among: Walls) -> tuple[IntA
 
 
 def _may_cross(eyes: FloatArray, targets: FloatArray, middle: FloatArray, half: FloatArray) -> BoolArray:
-    """Whether no axis and no normal parts lines (..., 2) from boxes (..., 2) along the axes, by more than `_SLACK_M`."""
+    """Whether no axis and no normal parts lines (..., 2) from boxes (..., 2) along the axes by over `_SLACK_M`."""
     x, y = np.moveaxis((eyes + targets) / 2 - middle, -1, 0)
     dx, dy = np.moveaxis((targets - eyes) / 2, -1, 0)
     wide, deep = np.moveaxis(half + _SLACK_M, -1, 0)
