@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -57,7 +57,7 @@ def code_digest(roots: tuple[str, ...], folder: Path = FOLDER) -> str:
     """Digest of the `closure` of modules: of their syntax trees, their tables and the versions of their libraries."""
     modules = closure(roots, folder)
     digests = {name: module.digest for name, module in modules.items()}
-    return digest_of([digests, tables(modules.values(), folder), libraries(modules.values())])
+    return digest_of([digests, tables(modules, folder), libraries(modules.values())])
 
 
 @cache
@@ -65,7 +65,7 @@ def code_parts(roots: tuple[str, ...], folder: Path = FOLDER) -> dict[str, str]:
     """The parts behind `code_digest`: digests of modules and tables by files, versions of libraries by names."""
     modules = closure(roots, folder)
     files = {_told(sources_of(folder).paths[name], name, folder): m.digest for name, m in modules.items()}
-    files |= tables(modules.values(), folder)
+    files |= tables(modules, folder)
     return files | {name: version or "not there" for name, version in libraries(modules.values()).items()}
 
 
@@ -96,14 +96,17 @@ def closure(roots: Iterable[str], folder: Path = FOLDER) -> dict[str, Module]:
     return found
 
 
-def tables(modules: Iterable[Module], folder: Path = FOLDER) -> dict[str, str]:
-    """File below the folder -> digest of all that modules load by name (`load_table`, `load_source`)."""
+def tables(modules: Mapping[str, Module], folder: Path = FOLDER) -> dict[str, str]:
+    """File -> digest of all that modules load by name (`load_table`, `load_source`), and of the data beside them."""
     found = {}
-    for name in sorted({name for module in modules for name in module.tables}):
+    for name in sorted({name for module in modules.values() for name in module.tables}):
         file = f"templates/tables/{name}" + ".yaml" * (not name.endswith(".py"))
         own = folder / file
         found[file] = digest_of((own if own.exists() else table_file(name)).read_bytes())
-    return found
+    paths = sources_of(folder).paths
+    for place in {paths[name].parent for name in modules if paths[name].is_relative_to(folder)}:
+        found |= {p.relative_to(folder).as_posix(): digest_of(p.read_bytes()) for p in sorted(place.glob("*.yaml"))}
+    return dict(sorted(found.items()))
 
 
 def libraries(modules: Iterable[Module]) -> dict[str, str | None]:

@@ -154,6 +154,17 @@ def test_a_table_that_a_module_loads_by_name_is_code_of_who_imports_it(write: Wr
     assert after[1] == before[1]
 
 
+def test_data_beside_a_module_are_code_of_who_imports_it(write: Write) -> None:
+    folder = write(a="import pipeline.b.made", b__made="", c="")
+    data = folder / "pipeline" / "b" / "streets.yaml"
+    data.write_text("a: b")
+    before = [code_digest.__wrapped__((f"pipeline.{name}",), folder) for name in "ac"]
+    assert "pipeline/b/streets.yaml" in code_parts(("pipeline.a",), folder)
+    data.write_text("a: c")
+    after = [code_digest.__wrapped__((f"pipeline.{name}",), folder) for name in "ac"]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [False, True]
+
+
 def test_what_type_checkers_alone_see_is_no_change() -> None:
     text = "if TYPE_CHECKING:\n    import {}\n"
     assert parse(text.format("a").encode(), "") == parse(text.format("b").encode(), "")

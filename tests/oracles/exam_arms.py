@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,17 +43,19 @@ class Episode:
         known = getattr(self, kind, None)
         return None if known is None else known(int(np.abs(self.t - t_s).argmin()), *more)
 
-    def nearest(self, n: int) -> Any:
-        return self.nearest_of({one: one.place_m.array[n] for one in self.every}, n)
+    def nearest(self, n: int, things: Sequence[Any] | None = None, kind: str = "id") -> Any:
+        """The nearest in space, unless one of another kind is 2 cm nearer from above."""
 
-    def nearest_of(self, places: dict[Any, Any], n: int) -> Any:
-        """The nearest in space, unless another one is 2 cm nearer from above."""
-        best = min(places, key=lambda one: math.dist(places[one], self.grip[n]))
-        over = {one: math.dist(place[:2], self.grip[n][:2]) for one, place in places.items()}
-        return best if over[best] - min(over.values()) < 0.02 else None
+        def away(one: Any, axes: int) -> float:
+            return math.dist(one.place_m.array[n][:axes], self.grip[n][:axes])
+
+        things = self.every if things is None else things
+        best = min(things, key=lambda one: away(one, 3))
+        others = [one for one in things if getattr(one, kind) != getattr(best, kind)]
+        return None if any(away(best, 2) - away(one, 2) >= 0.02 for one in others) else best
 
     def arm_cl(self, n: int) -> str:
-        return str(self.nearest(n).category)
+        return str(self.nearest(n, kind="category").category)
 
     def arm_at_near(self, n: int) -> str:
         return str(self.nearest(n).attributes["colour"])
@@ -118,7 +121,8 @@ class Episode:
 
     def arm_sm_nearest(self, n: int, seconds: str) -> str:
         before = self.before(n, seconds)
-        return self.nearest_of({name: self.at(name, before) for name in self.items}, before) or "none"
+        best = self.nearest(before, list(self.items.values()))
+        return next((name for name, one in self.items.items() if one is best), "none")
 
     def arm_md(self, n: int, joint: str, seconds: str) -> float:
         return abs(math.degrees(self.joints[joint][n] - self.joints[joint][self.before(n, seconds)]))
