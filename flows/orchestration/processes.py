@@ -9,7 +9,6 @@ nothing needs to be awaited, and the same command resumes where this one stopped
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import re
@@ -211,7 +210,6 @@ def serve_jobs(connection: Connection) -> None:
     """The work of a worker process, until its connection is closed."""
     end_with_parent()
     may_end(connection.send)
-    gc.freeze()  # what was imported stays: collections need not go through it
     while True:
         try:
             job = connection.recv()

@@ -17,7 +17,7 @@ import shapely
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, chunks
 from pipeline.geometry.tracks import Buildings, footprints
 
-_CHUNK: Final = 1 << 20  # pairs of lines and prisms at a time; bounds memory to about 200 MB
+_CHUNK: Final = 1 << 20  # pairs of lines and prisms at a time, of which a few in a hundred may meet
 _BUNDLE: Final = 16  # lines that are compared with prisms together, first
 _SLACK_M: Final = 1e-3  # by which a prism must be off a line, so as not to be looked at
 _OWN_SHARE: Final = 0.5  # of a footprint that a building must cover to be the thing itself
@@ -131,29 +131,42 @@ def _near(eyes_m: FloatArray, targets_m: FloatArray, among: Walls) -> tuple[IntA
     ends = np.stack([eyes_m, targets_m])  # (2, N, 3)
     low, high = np.minimum.reduceat(ends, bundle, axis=1), np.maximum.reduceat(ends, bundle, axis=1)
     spread = np.hypot(*np.moveaxis((high - low)[..., :2], 2, 0)).max(0) / 2
-    middle = (low + high)[..., :2] / 2
-    middle_m, half_m = among.box
-    may = _may_cross(middle[0, :, None], middle[1, :, None], middle_m, half_m + spread[:, None, None])
-    may &= among.top_m >= low[..., 2].min(0)[:, None] - _SLACK_M
-    may &= among.base_m <= high[..., 2].max(0)[:, None] + _SLACK_M
-    of, prism = np.nonzero(may)
+    middle = (low + high)[:, :, None, :2] / 2
+    levels = low[..., 2].min(0)[:, None], high[..., 2].max(0)[:, None]
+    of, prism = np.nonzero(_may_meet(middle, levels, spread[:, None, None], among))
     line = (bundle[of][:, None] + np.arange(_BUNDLE)).ravel()
     there = line < len(eyes_m)
     line, prism = line[there], np.repeat(prism, _BUNDLE)[there]
-    may = _may_cross(eyes_m[line, :2], targets_m[line, :2], middle_m[prism], half_m[prism])
-    levels = ends[:, line, 2]
-    may &= among.top_m[prism] >= levels.min(0) - _SLACK_M
-    may &= among.base_m[prism] <= levels.max(0) + _SLACK_M
+    heights = ends[:, line, 2]
+    may = _may_meet(ends[:, line, :2], (heights.min(0), heights.max(0)), 0.0, among, prism)
     return line[may], prism[may]
 
 
-def _may_cross(eyes: FloatArray, targets: FloatArray, middle: FloatArray, half: FloatArray) -> BoolArray:
-    """Whether no axis and no normal parts lines (..., 2) from boxes (..., 2) along the axes by over `_SLACK_M`."""
-    x, y = np.moveaxis((eyes + targets) / 2 - middle, -1, 0)
-    dx, dy = np.moveaxis((targets - eyes) / 2, -1, 0)
-    wide, deep = np.moveaxis(half + _SLACK_M, -1, 0)
-    beside = (np.abs(x) > np.abs(dx) + wide) | (np.abs(y) > np.abs(dy) + deep)
-    return np.asarray(~beside & (np.abs(x * dy - y * dx) <= np.abs(dx) * deep + np.abs(dy) * wide))
+def _may_meet(
+    ends: FloatArray,
+    levels: tuple[FloatArray, FloatArray],
+    spread_m: FloatArray | float,
+    among: Walls,
+    prism: IntArray | slice = slice(None),
+) -> BoolArray:
+    """Whether no axis and no normal parts lines from the boxes of prisms, with `_SLACK_M` to spare.
+
+    Args:
+        ends: (2, ..., 2) of each line, over ground.
+        levels: lowest and highest height of each (...,).
+        spread_m: how far from a line those run that it stands for.
+        among: the prisms.
+        prism: those that are looked at (...,).
+    """
+    middle, half = (one[prism] for one in among.box)
+    x, y = np.moveaxis(ends.mean(0) - middle, -1, 0)
+    dx, dy = np.moveaxis((ends[1] - ends[0]) / 2, -1, 0)
+    wide, deep = np.moveaxis(half + spread_m + _SLACK_M, -1, 0)
+    near = (np.abs(x) <= np.abs(dx) + wide) & (np.abs(y) <= np.abs(dy) + deep)
+    near &= np.abs(x * dy - y * dx) <= np.abs(dx) * deep + np.abs(dy) * wide
+    return np.asarray(
+        near & (among.top_m[prism] >= levels[0] - _SLACK_M) & (among.base_m[prism] <= levels[1] + _SLACK_M)
+    )
 
 
 def own_buildings(buildings: Buildings, center_m: FloatArray, outline_m: FloatArray | None) -> BoolArray:

@@ -117,19 +117,17 @@ class Query:
         parts = [self._lead(ways[i : i + BATCH]) for i in range(0, len(ways), BATCH)] or [self._lead([])]
         return Reached(vstack([p.sure for p in parts], "csr"), vstack([p.maybe for p in parts], "csr"))
 
-    def first_pairs(self, places: FloatArray, among: IntArray) -> Pairs:
-        """Where those of some things (k,) that are within reach of a first hop lie of places (n, 2)."""
-        return self.relations.of_points(places, self.limits.first_m, among)
+    def first_pairs(self, places: FloatArray, useful: IntArray, others: IntArray) -> Pairs:
+        """Pairs of places (n, 2) and things within reach of a first hop.
 
-    def pairs_where_sure(self, places: FloatArray, useful: IntArray, others: IntArray) -> Pairs:
-        """The same of useful things (u,), and of others (k,) from where a useful one is surely in some direction.
-
-        From all other places (n, 2) no text leads anywhere, and there are many more others than useful things.
+        Of each place those with useful things (u,), and if one of these surely lies in some direction also those with
+        others (k,): from elsewhere no text leads anywhere, and others are many more.
         """
-        found = self.first_pairs(places, useful)
-        sure = [found.holds(d, self.limits.margin_deg, self.limits.first_m)[0] for d in range(len(DIRECTIONS))]
+        reach_m, margin_deg = self.limits.first_m, self.limits.margin_deg
+        found = self.relations.of_points(places, reach_m, useful)
+        sure = [found.holds(d, margin_deg, reach_m)[0] for d in range(len(DIRECTIONS))]
         led = np.unique(found.one[np.any(sure, axis=0)])
-        rest = self.first_pairs(places[led], others)
+        rest = self.relations.of_points(places[led], reach_m, others)
         rest = rest._replace(one=led[rest.one])
         return Pairs(*(np.concatenate(both) for both in zip(found, rest, strict=True)))
 

@@ -212,7 +212,7 @@ class Search:
         useful = (np.diff(ends.good.indptr) > 0) & np.any([sure for sure, _ in fits], axis=0)
         matters = (np.diff(ends.good.indptr) > 0) | (np.diff(ends.bad.indptr) > 0)
         matters &= np.any([maybe for _, maybe in fits], axis=0)
-        pairs = query.pairs_where_sure(poses[:, :2], local[useful], local[matters & ~useful])
+        pairs = query.first_pairs(poses[:, :2], local[useful], local[matters & ~useful])
         for d in range(len(DIRECTIONS)):
             sure, maybe = (matrix[:, local] for matrix in query.first(pairs, len(poses), d))
             if sure.nnz:
@@ -228,7 +228,7 @@ class Search:
             return
         is_one = np.zeros(len(self.view.things), dtype=bool)
         is_one[local[surely]] = True
-        pairs = query.pairs_where_sure(poses[:, :2], local[surely & good], local[fits & ~(surely & good)])
+        pairs = query.first_pairs(poses[:, :2], local[surely & good], local[fits & ~(surely & good)])
         for d in range(len(DIRECTIONS)):
             there = query.first(pairs, len(poses), d)
             houses = Reached(_only(there.sure, is_one), there.maybe)

@@ -120,6 +120,13 @@ def test_lamps_hold_until_they_change_and_boxes_lie_about_their_points(scene: Dr
     assert view.relative_m[0, 0].round(9).tolist() == [11.0, 0.5, 1.5]
 
 
+FRONT = DriveCamera(
+    name="front", width=100, height=100, focal_px=(50, 50), centre_px=(50, 50),
+    ego_from_camera=((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0)), place_m=(0.0, 0.0, 0.0),
+)  # fmt: skip
+FILM = Video(path="front.mp4", fps=10, frames=21, width=100, height=100)
+
+
 @pytest.mark.parametrize(
     ("ahead_m", "left_m", "filmed", "mapped"),
     [(10, 9.9, 1, 1), (10, 10.1, 0, 1), (10, -9.9, 1, 1), (-10, 0, 0, 1), (-51.9, 79, 0, 1), (-52.1, 0, 0, 0),
@@ -127,14 +134,8 @@ def test_lamps_hold_until_they_change_and_boxes_lie_about_their_points(scene: Dr
 )  # fmt: skip
 def test_who_is_in_the_picture(ahead_m: float, left_m: float, filmed: int, mapped: int, scene: DriveScene) -> None:
     """Of a camera at our point that looks ahead and sees a right angle; and of the film from above."""
-    axes = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
-    camera = DriveCamera(
-        name="front", width=100, height=100, focal_px=(50, 50), centre_px=(50, 50), ego_from_camera=axes,
-        place_m=(0.0, 0.0, 0.0),
-    )  # fmt: skip
-    unknown = camera.model_copy(update={"place_m": None})
-    film = Video(path="front.mp4", fps=10, frames=21, width=100, height=100)
-    for video, own, expected in ((None, camera, mapped), (film, camera, filmed), (film, unknown, None)):
+    unknown = FRONT.model_copy(update={"place_m": None})
+    for video, own, expected in ((None, FRONT, mapped), (FILM, FRONT, filmed), (FILM, unknown, None)):
         view = DriveView(scene.model_copy(update={"video": video}).with_facts(cameras=(own,)))
         view.place_m[0, 0] = (100 - left_m, 200 + ahead_m, 5)  # we are at 100, 200 and look north
         assert view.pictured(0, 0) == expected
@@ -160,13 +161,7 @@ def test_who_is_in_the_picture(ahead_m: float, left_m: float, filmed: int, mappe
 def test_a_calibration_that_is_no_cameras_is_in_doubt_and_not_used(
     change: dict[str, Any], told: bool, scene: DriveScene
 ) -> None:
-    axes = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
-    camera = DriveCamera(
-        name="front", width=100, height=100, focal_px=(50, 50), centre_px=(50, 50), ego_from_camera=axes,
-        place_m=(0.0, 0.0, 0.0),
-    )  # fmt: skip
-    film = Video(path="front.mp4", fps=10, frames=21, width=100, height=100)
-    own = scene.model_copy(update={"video": film}).with_facts(cameras=(camera.model_copy(update=change),))
+    own = scene.model_copy(update={"video": FILM}).with_facts(cameras=(FRONT.model_copy(update=change),))
     found = [finding for finding in examine(own) if finding.name == "bad_calibration"]
     assert [finding.subject for finding in found] == (["front"] if told else [])
     doubted = own.model_copy(update={"findings": tuple(found)})
@@ -177,13 +172,7 @@ def test_how_large_cars_are_in_a_film_and_what_stands_before_them(scene: DriveSc
     """The car 10 m ahead is 12.5 pixels wide and 9.375 high, by its rear; of the one at the roadside, from the 54.5th
     to the 61.1th column, that hides 8 of 32. A bollard of the fourth sweep is not there yet.
     """
-    axes = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
-    camera = DriveCamera(
-        name="front", width=100, height=100, focal_px=(50, 50), centre_px=(50, 50), ego_from_camera=axes,
-        place_m=(0.0, 0.0, 0.0),
-    )  # fmt: skip
-    film = Video(path="front.mp4", fps=10, frames=21, width=100, height=100)
-    view = DriveView(scene.model_copy(update={"video": film}).with_facts(cameras=(camera,)))
+    view = DriveView(scene.model_copy(update={"video": FILM}).with_facts(cameras=(FRONT,)))
     ahead, bollard, still = (view.row(name) for name in ("a", "bollard", "still"))
     size, hidden = view.in_film(0)
     assert size[[ahead, still]] == pytest.approx(
@@ -192,7 +181,7 @@ def test_how_large_cars_are_in_a_film_and_what_stands_before_them(scene: DriveSc
     assert hidden[[ahead, still]].tolist() == [0, 0.25]
     assert np.isnan([size[bollard], hidden[bollard]]).all()
     assert np.isnan(view.in_film(20)[0][still]), "beside the camera"
-    bare = DriveView(scene.model_copy(update={"video": film}))
+    bare = DriveView(scene.model_copy(update={"video": FILM}))
     assert np.isnan(bare.in_film(0)).all()
 
 

@@ -187,7 +187,9 @@ def _seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolArray:
     over_ground = distance_m(poses.enu_m, np.array(landmark.center))
     most = range_m(landmark, _foot(landmark, setting), setting.config)
     moments = np.flatnonzero(over_ground - landmark.radius_m <= most)
-    others = setting.others(landmark) if len(moments) else setting.walls
+    if not len(moments):
+        return seen
+    others = setting.others(landmark)
     for part in UPPER_PARTS:
         rest = moments[~seen[moments]]
         if len(rest):

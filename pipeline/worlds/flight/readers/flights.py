@@ -185,7 +185,7 @@ def _listed(root: Path, folder: Path) -> FlightSettings | RawDataError:
         return read_settings(SceneFiles(root, SceneRef(scene, (folder.relative_to(root).as_posix(),), ""))) or (
             FlightSettings()
         )
-    except Exception as error:
+    except Exception as error:  # costs one flight
         return unexpected(error, folder / FLIGHT_FILE, scene)
 
 

@@ -123,7 +123,7 @@ def rays_along(local: tuple[FloatArray, FloatArray], pose: FloatArray) -> Rays:
     return rays
 
 
-class Measured(NamedTuple):
+class DepthCheck(NamedTuple):
     """Hits (P,) held against a depth image: whether each lies behind it, whether that is known, and what it shows."""
 
     hidden: BoolArray
@@ -131,7 +131,7 @@ class Measured(NamedTuple):
     depth_m: FloatArray
 
 
-def held_against_depth(frames: Frames, frame: int, pixel: FloatArray, depth_m: FloatArray) -> Measured | None:
+def held_against_depth(frames: Frames, frame: int, pixel: FloatArray, depth_m: FloatArray) -> DepthCheck | None:
     """Hits (P,) at a depth held against what the frame's depth image measured. None where it has no depth image.
 
     ``pixel`` (P, 2) are those of the full image.
@@ -142,7 +142,7 @@ def held_against_depth(frames: Frames, frame: int, pixel: FloatArray, depth_m: F
     measured = _sample(image, pixel, frames.size)
     with np.errstate(invalid="ignore"):
         hidden = depth_m > measured + np.maximum(DEPTH_TOLERANCE_MIN_M, DEPTH_TOLERANCE * measured)
-    return Measured(hidden, np.isfinite(measured) & np.isfinite(depth_m), measured)
+    return DepthCheck(hidden, np.isfinite(measured) & np.isfinite(depth_m), measured)
 
 
 def _sample(depth: FloatArray, pixel: FloatArray, size: tuple[int, int]) -> FloatArray:
