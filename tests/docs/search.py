@@ -47,16 +47,12 @@ class Silent(SimpleHTTPRequestHandler):
 def hits(page: Page, question: str) -> list[str]:
     """The pages that the site's search gives for a question, the best first."""
     box = page.locator("[data-md-component=search-query]")
-    box.fill("")
-    page.wait_for_timeout(200)
     box.click()
-    page.keyboard.type(question)
-    found: list[str] = []
-    for _ in range(50):  # until the hits stay
-        page.wait_for_timeout(200)
-        before, found = found, page.evaluate(HITS)
-        if found and found == before:
-            break
+    for text in ("", question):  # at once: hits of a question half typed may stay for a while too
+        box.fill(text)
+        box.press("End")  # the site listens to keys
+        page.wait_for_function(f"({HITS})().length {'> 0' if text else '== 0'}")
+    found: list[str] = page.evaluate(HITS)
     return found
 
 
