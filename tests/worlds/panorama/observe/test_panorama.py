@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,16 @@ from PIL import Image, ImageFilter
 from scipy.fft import dctn
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.findings import Findings
 from pipeline.core.fixes import UnexpectedError
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import Finding
 from pipeline.engine.config import build_config
 from pipeline.engine.inputs import list_inputs
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.panorama.facts import PanoramaConfig, PanoramaScene
+from pipeline.worlds.panorama.facts import PanoramaConfig, PanoramaPicture, PanoramaScene, SphereCrop
 from pipeline.worlds.panorama.fixes import IndoorFix, drafts, fix_panorama
+from pipeline.worlds.panorama.observe import panorama as module
 from pipeline.worlds.panorama.observe.panorama import (
     bits_of,
     differing_bits,
@@ -344,3 +347,212 @@ def test_a_person_decides_whether_it_was_taken_indoors() -> None:
     assert found.facts.source_tags["indoor"] == "fix made-1"
     with pytest.raises(UnexpectedError, match="indoor"):
         fix.check(found)
+
+
+@pytest.mark.parametrize(
+    ("facts", "measured"),
+    [
+        ({"camera_height_m": 2.5}, (0.178, 0.0, 0.5)),  # by depth: below 45 degrees on one side of the sphere
+        ({"camera_height_m": None}, (0.178, 0.0, 1.0)),  # by colour: all of one grey, but for the horizon
+        ({"crop": True, "camera_height_m": 2.5}, (0.711, None, None)),
+    ],
+)
+def test_measures_by_depth_by_colour_and_of_a_part(facts: dict[str, Any], measured: tuple[float | None, ...]) -> None:
+    """64 columns are 0.178 pixels per degree; as a part of 256 they are 0.711."""
+    crop = SphereCrop(full_width=256, full_height=128, left=3, top=7) if facts.pop("crop", False) else None
+    picture = PanoramaPicture(path="p.jpg", width=64, height=32, sha256="0", crop=crop)
+    color = np.full((32, 64, 3), 90, dtype=np.uint8)
+    color[:23] = 250  # to 40 degrees below the horizon
+    depth = np.full((32, 64), np.nan)
+    depth[16:, :32] = 1.0
+    found = module._measure(scene(picture=picture, **facts).facts, color, depth)
+    fine, sharp, hidden = found.pixels_per_degree, found.sharpness, found.nadir_share
+    assert (fine, sharp is None) == (measured[0], measured[1] is None)
+    if measured[2] == 1.0:
+        assert hidden == pytest.approx(1 - np.sin(np.radians(90 * 7 / 16)), abs=0.02)
+    else:
+        assert hidden == measured[2]
+
+
+@pytest.mark.parametrize(
+    ("height_m", "away_m", "hidden"),
+    [(2.0, 3.49, True), (2.0, 3.52, False), (1.0, 1.0, True)],
+)
+def test_near_and_above_the_ground_at_their_limits(height_m: float, away_m: float, hidden: bool) -> None:
+    """A ring just below the horizon, over a vehicle that fills all below it."""
+    depth = np.full((180, 4), 0.5)
+    depth[90:95] = away_m
+    share = nadir_by_depth(depth, height_m)
+    assert share == pytest.approx(1.0 if hidden else 1 - np.sin(np.radians(5)), abs=1e-3)
+
+
+@pytest.mark.parametrize(("over_m", "hides"), [(0.31, True), (0.29, False)])
+def test_what_lies_above_the_ground_by_30_cm_is_the_vehicle(over_m: float, hides: bool) -> None:
+    """Straight below a camera at 2 m; a gap on the way out ends what the vehicle hides, in its own column."""
+    pitch = module._pitch_rad(180)[:, None]
+    depth = np.where(pitch < 0, (2.0 - over_m) / np.sin(-np.minimum(pitch, -1e-3)), np.nan) * np.ones((1, 4))
+    below = np.radians(-np.degrees(np.arctan2(2.0 - over_m, 3.5)))  # within 3.5 m
+    assert nadir_by_depth(depth, 2.0) == pytest.approx(1 + np.sin(below) if hides else 0.0, abs=0.01)
+    depth[160, 1:3] = np.nan
+    half = (1 + np.sin(below) + 1 - np.sin(np.radians(70.5))) / 2
+    assert nadir_by_depth(depth, 2.0) == pytest.approx(half if hides else 0.0, abs=0.01)
+
+
+def test_pitches_of_rows() -> None:
+    assert np.degrees(module._pitch_rad(4)) == pytest.approx([67.5, 22.5, -22.5, -67.5])
+
+
+@pytest.mark.parametrize(("grey", "is_alike"), [(64, True), (65, False)])
+def test_colours_that_differ_by_24_levels_are_alike(grey: int, is_alike: bool) -> None:
+    """A roof of grey 40 whose rim is lighter in one channel; its middle 5 degrees tell its own colour."""
+    color = texture(360, 180).copy()
+    color[140:] = 40
+    color[140:160, :, 1] = grey
+    share = nadir_by_colour(color)
+    assert share == pytest.approx(1 - np.sin(np.radians(50 if is_alike else 70)), abs=0.01)
+    color[175:] = 90  # another roof, 5 degrees about the middle
+    assert nadir_by_colour(color) == pytest.approx(1 - np.sin(np.radians(85)), abs=1e-3)
+
+
+@pytest.mark.parametrize(("facts", "tilt"), [
+    ({"camera_pitch_deg": 3.0, "camera_roll_deg": -3.0}, None), ({"camera_pitch_deg": -3.25}, 3.25),
+    ({"camera_pitch_deg": 1.0, "camera_roll_deg": 5.0}, 5.0), ({"camera_pitch_deg": 9.0, "camera_roll_deg": 5.0}, 9.0),
+    ({}, None),
+])  # fmt: skip
+def test_a_camera_leans_by_pitch_or_by_roll(facts: dict[str, float], tilt: float | None, tmp_path: Path) -> None:
+    more = "".join(f"{name}: {value}\n" for name, value in facts.items())
+    told = found(observed(write(tmp_path, sidecar=OUTSIDE + more))).get("not_level")
+    assert (told and told.measured) == tilt
+
+
+@pytest.mark.parametrize(
+    ("picture", "limits", "names"),
+    [
+        ((5.0, 5.0, 0.35), {}, []),  # at each limit
+        ((4.999, 4.9, 0.351), {}, ["low_resolution", "blurred", "vehicle_hides"]),
+        ((4.999, None, None), {}, ["low_resolution"]),
+        ((1.0, 1.0, 1.0), {"pixels_per_degree_min": 0.0, "sharpness_min": 0.0, "nadir_share_max": 1.0}, []),
+    ],
+)
+def test_filters_at_their_limits(picture: tuple[Any, ...], limits: dict[str, float], names: list[str]) -> None:
+    fine, sharp, hidden = picture
+    measured = module.MeasuredPicture(pixels_per_degree=fine, sharpness=sharp, nadir_share=hidden)
+    told, config = Findings(), PanoramaConfig(**limits)
+    module._filter(scene(measured=measured).facts, config, told)
+    assert [one.name for one in told.items] == names
+    values = {"low_resolution": (fine, 5.0), "blurred": (sharp, 5.0), "vehicle_hides": (hidden, 0.35)}
+    assert [(one.measured, one.limit) for one in told.items] == [values[name] for name in names]
+    assert {one.severity for one in told.items} <= {"fault"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "high_m", "free", "is_roofed", "share"),
+    [
+        (60, 11.9, 0.0, True, 1.0),
+        (60, 12.1, 0.0, False, 0.0),
+        (60, 11.9, 0.09, True, 0.91),
+        (60, 11.9, 0.1, False, 0.9),  # not over 0.9
+        (3, 11.9, 0.0, True, 1.0),  # at least one row
+    ],
+)
+def test_a_roof_covers_most_of_what_is_above_60_degrees(
+    rows: int, high_m: float, free: float, is_roofed: bool, share: float
+) -> None:
+    """A part of the columns is open; what is below 60 degrees does not count, nor what is stated already."""
+    depth = np.full((rows, 100), 1.0)
+    depth[: max(1, rows // 6), : round(100 * (1 - free))] = high_m
+    depth[: max(1, rows // 6), round(100 * (1 - free)) :] = 50.0
+    told = Findings()
+    facts = module._indoor(scene(indoor=None).facts, depth, told)
+    assert (facts.indoor, [one.measured for one in told.items]) == ((None, [share]) if is_roofed else (False, []))
+    assert ("indoor" in facts.source_tags) is not is_roofed
+    told = Findings()
+    crop = scene().facts.picture.model_copy(
+        update={"crop": SphereCrop(full_width=8192, full_height=4096, left=0, top=0)}
+    )
+    assert module._indoor(scene(picture=crop, indoor=None).facts, depth, told).indoor is None
+    assert [one.name for one in told.items] == ["indoor_unknown"]
+    told = Findings()
+    stated = module._indoor(scene(indoor=False).facts, depth, told)
+    assert (stated.indoor, "indoor" in stated.source_tags, len(told.items)) == (False, False, is_roofed)
+
+
+def test_rows_above_60_degrees_weigh_as_much_of_the_sphere_as_they_are() -> None:
+    """Of 18 rows three lie above 60 degrees: at 85, 75 and 65; a hole in one of them is as large as its ring."""
+    weight = np.cos(np.radians([85.0, 75.0, 65.0]))
+    for row in range(3):
+        depth = np.full((18, 40), 5.0)
+        depth[row, :2] = np.nan
+        told = Findings()
+        module._indoor(scene(indoor=None).facts, depth, told)
+        assert told.items[0].measured == pytest.approx(1 - weight[row] / weight.sum() / 20, abs=1e-4)
+
+
+@pytest.mark.parametrize("yaw", [0, 3])
+def test_sharpness_is_the_median_of_four_views(yaw: int) -> None:
+    """Noise about one of four yaws is seen in one view alone, that about two opposite ones in two."""
+    quarter = 64
+    noise = texture(4 * quarter, 2 * quarter)
+    color = np.full_like(noise, 90)
+    at = (np.arange(quarter // 2) + (yaw + 2) * quarter - quarter // 4) % (4 * quarter)  # 45 degrees about it
+    color[:, at] = noise[:, at]
+    assert sharpness_of(color) == 0.0
+    color[:, (at + 2 * quarter) % (4 * quarter)] = noise[:, at]
+    assert 0 < sharpness_of(color) < sharpness_of(noise)
+
+
+def test_places_of_a_level_view_in_a_sphere() -> None:
+    """90 degrees across 512 pixels: its outermost columns lie 45 degrees less half a pixel off."""
+    row, column = module._places(1800, 3600)
+    half = np.degrees(np.arctan(255.5 / 256))
+    assert row.shape == column.shape == (512, 512)
+    for x, degrees in ((0, -half), (255, -np.degrees(np.arctan(0.5 / 256))), (511, half)):
+        assert column[100, x] == pytest.approx(10 * (180 + degrees) - 0.5, abs=2e-3)
+    up = np.degrees(np.arctan2(255.5, np.hypot(256, 255.5)))
+    assert row[0, 0] == row[0, 511] == pytest.approx(10 * (90 - up) - 0.5, abs=2e-3)
+    assert row[511, 0] == pytest.approx(10 * (90 + up) - 0.5, abs=2e-3)
+    assert column[0, 0] == column[511, 0]
+
+
+def test_large_pictures_are_reduced_before_their_sharpness_is_measured() -> None:
+    """Of 4,100 columns two become one; of 4,095 none does, for half as many would be fewer than 2,048."""
+    checks = np.where((np.arange(4100) + np.arange(64)[:, None]) % 2, 255, 0).astype(np.uint8)
+    large = np.repeat(checks[..., None], 3, axis=2)
+    assert sharpness_of(large) == pytest.approx(0.0, abs=1.0)
+    assert sharpness_of(large[:, :4095]) > 1000
+
+
+def test_depth_that_cannot_be_read_is_told_and_not_used(tmp_path: Path) -> None:
+    sidecar = OUTSIDE + "depth: {metres_per_unit: 0.01}\n"
+    root = write(tmp_path, sidecar=sidecar, depth__png=depth_png(room()), objects=OBJECTS)
+    reader = Panoramas()
+    (ref,) = reader.scenes(root).scenes
+    files = SceneFiles(root, ref)
+    own = reader.read(files)
+    geometry = reader.geometry(files, own)
+    told = []
+    for depth in (geometry.depth_m(), None):
+        seen = observe_panorama(own, replace(geometry, depth_m=lambda depth=depth: depth), SMALL)
+        (door,) = [one for one in seen.facts.objects if one.id == "door"]
+        told.append(("broken_depth" in found(seen), door.distance_m))
+    assert told == [(False, pytest.approx(10.0, abs=0.05)), (True, None)]
+    bare = own.model_copy(update={"facts": own.facts.model_copy(update={"depth": None})})
+    assert "broken_depth" not in found(observe_panorama(bare, replace(geometry, depth_m=lambda: None), SMALL))
+
+
+def test_thumbnails_are_means_of_grey() -> None:
+    color = np.zeros((64, 128, 3), dtype=np.uint8)
+    color[:2, :2] = [[[0, 0, 0], [100, 100, 100]], [[100, 100, 100], [200, 200, 200]]]
+    color[62:, 126:, 0] = 200  # red: 0.299 of it
+    thumb = thumbnail(color)
+    assert thumb.shape == (32, 64)
+    assert (thumb[0, 0], thumb[31, 63], thumb.sum()) == (100, 60, 160)
+
+
+def test_hashes_are_compared_at_each_of_64_turns() -> None:
+    one = thumbnail(blobs(3))
+    assert [differing_bits(one, np.roll(one, turn, axis=1)) for turn in (0, 1, 31, 63)] == [0] * 4
+    other = thumbnail(blobs(4))
+    plain = min(int((bits_of(np.roll(other, k, axis=1)) != bits_of(one)).sum()) for k in range(64))
+    assert differing_bits(one, other) == plain
+    assert plain == 64 - max(int((bits_of(np.roll(other, k, axis=1)) == bits_of(one)).sum()) for k in range(64))

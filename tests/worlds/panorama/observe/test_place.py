@@ -18,14 +18,18 @@ from pipeline.core.findings import Findings
 from pipeline.core.schema import Origin
 from pipeline.reading.maps.gazetteer import Gazetteer, maps_in, read_gazetteer, stamped
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig, PanoramaObject, PanoramaPicture, Place, SphereCrop
+from pipeline.worlds.panorama.observe import place as module
 from pipeline.worlds.panorama.observe.place import (
     SAMPLES,
     _distance_of,
     _measured,
+    _placed,
+    _ring,
     countries_near,
     disputed,
     find_place,
     level_distances,
+    measure_objects,
 )
 from tests.conftest import REAL_DATA
 from tests.environment import times
@@ -357,3 +361,203 @@ def test_distances_are_those_of_the_pixels_seen_in_an_interval(yaw_deg: float) -
     assert got[14:, ~outside] == pytest.approx(
         (half[np.arange(80, 114) // 2][:, columns // 2] * level[14:])[:, ~outside]
     )
+
+
+@pytest.mark.parametrize(
+    ("beyond_m", "names"),
+    [(29.9, set()), (30.1, {"street_far"}), (199.0, {"street_far"}), (201.0, {"street_far"})],
+)
+def test_streets_at_their_limits(tmp_path: Path, beyond_m: float, names: set[str]) -> None:
+    """One street to the west, at the equator; none of another name."""
+    known = gazetteer(tmp_path, line("A", (8.0, -0.01), (8.0, 0.01)), square(7, -1, 2, kind="country", name="Nowhere"))
+    found, findings = place(known, 0.0, 8.0 + beyond_m / 111_319.5)
+    assert set(findings) == names
+    if beyond_m > 200:
+        assert (found.street, found.searched_m, findings["street_far"].measured) == (None, 200.0, 200.0)
+        assert findings["street_far"].limit == 30.0
+        return
+    assert (found.street, found.street_m, found.searched_m) == ("A", pytest.approx(beyond_m, abs=0.02), 200.0)
+    assert (found.next_street, found.next_street_m, found.gap_m) == (None, None, None)
+    assert all((one.measured, one.limit) == (pytest.approx(beyond_m, abs=0.02), 30.0) for one in findings.values())
+
+
+@pytest.mark.parametrize(
+    ("gap_m", "accuracy_m", "limit"),
+    [(10.1, None, None), (9.9, None, 10.0), (10.1, 5.0, None), (10.1, 5.1, 10.2), (9.9, 1.0, 10.0)],
+)
+def test_gaps_to_the_next_street_at_their_limits(
+    tmp_path: Path, gap_m: float, accuracy_m: float | None, limit: float | None
+) -> None:
+    """3 m from one street, and so much farther from another; of a third nothing is said."""
+    degree = 1 / 111_319.5
+    lines = [line(name, (8 + x * degree, -0.01), (8 + x * degree, 0.01)) for name, x in
+             (("A", 3), ("B", -3 - gap_m), ("C", 90))]  # fmt: skip
+    found, findings = place(
+        gazetteer(tmp_path, *lines, square(7, -1, 2, kind="country", name="Nowhere")), 0.0, 8.0, accuracy_m=accuracy_m
+    )
+    assert (found.street, found.next_street) == ("A", "B")
+    assert found.next_street_m == pytest.approx(3 + gap_m, abs=0.02)
+    assert found.gap_m == pytest.approx(gap_m, abs=0.02)
+    told = findings.get("street_ambiguous")
+    assert (told and told.limit) == limit
+
+
+@pytest.mark.parametrize(("inside_m", "names"), [(101.0, set()), (99.0, {"country_border_near", "city_border_near"})])
+def test_borders_at_their_limits(tmp_path: Path, inside_m: float, names: set[str]) -> None:
+    own = {"name:fr": "Nulle part", "name:de": "Nirgends", "name": "Nowhere"}
+    known = gazetteer(
+        tmp_path,
+        square(8, -1, 2, kind="country", **own),
+        square(8, -0.5, 1, kind="city", name="Null"),
+        line("A", (8.0, -0.01), (8.0, 0.01)),
+    )
+    found, findings = place(known, 0.0, 8.0 + inside_m / 111_319.5)
+    assert {name for name in findings if name != "street_far"} == names
+    assert found.country_border_m == found.city_border_m == pytest.approx(inside_m, abs=0.06)
+    assert found.country_border_m == round(found.country_border_m or 0, 1), "decimetres"
+    assert all(findings[name].limit == 100.0 for name in names)
+    assert found.other_names.get("country", ()) == tuple(sorted(found.other_names.get("country", ())))
+    assert "Nowhere" not in found.other_names.get("country", ())
+    assert set(found.source_tags) >= {"country", "city", "street"}
+
+
+def test_statements_that_agree_with_another_name_are_no_difference(tmp_path: Path) -> None:
+    known = gazetteer(tmp_path, line("Rue du Port", (8.0, -0.01), (8.0, 0.01), alt_name="Hafen"))
+    for said, differs in (("rue du port", False), ("HAFEN", False), ("Quai", True)):
+        found, findings = place(known, 0.0, 8.0, place=Place(street=said, source_tags={"street": "pano.yaml"}))
+        assert (found.street, "place_disagrees" in findings) == (said, differs)
+    nowhere = Panorama(picture=PanoramaPicture(path="p", width=2, height=1, sha256="0"), place=Place(city="Null"))
+    assert find_place(nowhere, known, CONFIG, Findings()) == Place(city="Null")
+
+
+def test_countries_that_lie_near_are_told_in_order_and_how_far() -> None:
+    """In Geneva by the coarse map; 18 km and 25 km from the land of a country on a coast that runs north and south."""
+    near = countries_near(46.2, 6.15)
+    assert [one.code for one in near][:1] == ["CH"] or near[0].distance_m == 0.0
+    assert [one.distance_m for one in near] == sorted(one.distance_m for one in near)
+    assert all(0 <= one.distance_m < 20_000 for one in near)
+    assert {one.code for one in near} == {"CH", "FR"}
+    land = shapely.box(8.0, -5.0, 12.0, 5.0), shapely.box(-180.0, 60.0, -179.9, 62.0), shapely.box(8.0, 5.0, 9.0, 6.0)
+    names = (("East", "EE"), ("Far", None), ("North", "NN"))
+    with pytest.MonkeyPatch.context() as patch:
+        made = [(*name, shape) for name, shape in zip(names, land, strict=True)]
+        patch.setattr(module, "_world", lambda: (made, shapely.STRtree(land)))
+        metres = 111_319.5
+        (one,) = countries_near(0.0, 8.0 - 18_000 / metres)
+        assert (one.name, one.code, one.distance_m) == ("East", "EE", pytest.approx(18_000, rel=1e-3))
+        assert countries_near(0.0, 8.0 - 20_100 / metres) == []
+        assert [own.name for own in countries_near(0.0, 9.0)] == ["East"]
+        both = countries_near(5.0 + 6_000 / metres, 8.0 - 8_000 / metres)
+        assert [own.name for own in both] == ["North", "East"]
+        assert [own.distance_m for own in both] == [pytest.approx(8_000, rel=1e-2), pytest.approx(10_000, rel=1e-2)]
+        # At 61 degrees a degree of longitude is 54 km; across the 180th meridian it is 11 km to the land.
+        (far,) = countries_near(61.0, 179.8)
+        assert (far.name, far.code) == ("Far", None)
+        assert far.distance_m == pytest.approx(0.2 * metres * np.cos(np.radians(61)), rel=1e-2)
+        assert countries_near(61.0, 179.6) == []
+
+
+@pytest.mark.parametrize(
+    ("at", "is_disputed"),
+    [((45.0, 34.0), True), ((43.0, 41.0), True), ((50.0, 8.0), False), ((45.0, 44.0), False), ((9.5, 34.0), False)],
+)
+def test_disputed_land_is_within_its_box(at: tuple[float, float], is_disputed: bool) -> None:
+    assert (disputed(*at) is not None) is is_disputed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_DISPUTED", {"Rock": [10.0, -4.0, 12.0, 3.0]})
+        corners = [(-4.0, 10.0), (3.0, 12.0), (0.0, 11.0)]
+        assert [disputed(*corner) for corner in corners] == ["Rock"] * 3
+        assert [disputed(*out) for out in ((-4.1, 11.0), (3.1, 11.0), (0.0, 9.9), (0.0, 12.1))] == [None] * 4
+
+
+def test_rings_are_made_of_arcs_forwards_and_backwards() -> None:
+    """Arc 0 leads from a to c, arc 1, backwards, from c to a; the corner where two meet is there once."""
+    arcs = [np.array([[0.0, 0], [2, 0], [2, 1]]), np.array([[0.0, 0], [0, 1], [2, 1]])]
+    assert _ring(arcs, [0, -2]).tolist() == [[0, 0], [2, 0], [2, 1], [0, 1], [0, 0]]
+    over = [np.array([[179.0, 1], [180, 1], [-179, 2], [-178.5, 2.5]])]
+    assert _ring(over, [0])[:, 0].tolist() == [179, 180, 181, 181.5]
+    pole = [np.array([[179.0, -80], [-179, -85], [-180, -90]])]
+    assert _ring(pole, [0])[:, 0].tolist() == [179, -179, -180], "about a pole it stands as it is"
+    assert _ring([own * [1, 89.8 / 90] for own in pole], [0])[:, 0].tolist() == [179, 181, 180]
+
+
+def _seen(**own: Any) -> PanoramaObject:
+    usual = {
+        "id": "a",
+        "label": "bench",
+        "yaw_deg": 0.0,
+        "width_deg": 9.0,
+        "pitch_low_deg": -9.0,
+        "pitch_high_deg": 0.0,
+    }
+    return PanoramaObject(**(usual | own))
+
+
+@pytest.mark.parametrize(
+    ("own", "known", "changes"),
+    [
+        ({}, [4.0] * 9, {"distance_m": 4.0, "visible_share": 1.0}),
+        ({}, [4.0] * 8, {}),
+        ({}, [4.0] * 9 + [np.nan] * 40, {"distance_m": 4.0, "visible_share": 1.0}),
+        ({"distance_m": 20.0}, [17.0, 23.0] * 5 + [16.9] * 5 + [23.1] * 99, {"visible_share": 0.667}),  # 15% of 20 m
+        ({"distance_m": 20.0}, [20.0] * 4 + [5.0] * 4, {}),  # too few samples of it and before it
+        ({"distance_m": 20.0}, [20.0] * 4 + [5.0] * 5, {"visible_share": 0.444}),
+        ({"distance_m": 20.0}, [5.0] * 9, {"doubt": True}),
+        ({"distance_m": 20.0, "doubt": "of its own"}, [5.0] * 9, {"visible_share": 0.0}),
+        ({"distance_m": 20.0, "visible_share": 0.25}, [20.0] * 9, {}),
+        ({"visible_share": 0.25}, [4.0] * 9, {"distance_m": 4.0}),
+        ({"distance_m": 20.0}, [50.0] * 90, {}),  # what lies behind tells nothing
+    ],
+)
+def test_what_depth_tells_of_an_object(own: dict[str, Any], known: list[float], changes: dict[str, Any]) -> None:
+    seen = _seen(**own, source_tags={"label": "Ada"})
+    found = _measured(seen, np.array(known))
+    told = {name: getattr(found, name) for name in ("distance_m", "visible_share", "doubt")}
+    assert told == {name: getattr(seen, name) for name in told} | {
+        name: found.doubt if name == "doubt" else value for name, value in changes.items()
+    }
+    assert (found.doubt is None) == ("doubt" not in changes and "doubt" not in own)
+    tags = {"label": "Ada"} | {name: "depth" for name in changes if name != "doubt"}
+    assert found.source_tags == tags
+
+
+@pytest.mark.parametrize(
+    ("heading", "yaw", "distance", "at"),
+    [
+        (90.0, 0.0, 10.0, (10.0, 0.0)),
+        (90.0, 90.0, 10.0, (0.0, -10.0)),
+        (350.0, 40.0, 20.0, (10.0, 17.32)),
+        (0.0, -90.0, 5.0, (-5.0, 0.0)),
+        (None, 0.0, 10.0, None),
+        (90.0, 0.0, None, None),
+    ],
+)
+def test_places_about_the_camera(heading: float | None, yaw: float, distance: float | None, at: Any) -> None:
+    place = _placed(_seen(yaw_deg=yaw, distance_m=distance), heading).place
+    assert place == at
+    assert place is None or str(place).count("-0.0") == 0
+
+
+def test_objects_that_depth_belies_are_counted_once_for_all() -> None:
+    """At 8 degrees a pixel, 10 m all around: two are said to be 60 m away, one has a doubt of its own."""
+    facts = Panorama(
+        picture=PanoramaPicture(path="p.jpg", width=45, height=22, sha256="0"),
+        heading_deg=0.0,
+        objects=tuple(
+            _seen(id=key, distance_m=away, pitch_low_deg=-20.0, pitch_high_deg=20.0, doubt=own)
+            for key, away, own in (("a", 60.0, None), ("b", 60.0, "mine"), ("c", 10.0, None), ("d", 61.0, None))
+        ),
+    )
+    told = Findings()
+    found = measure_objects(facts, np.full((22, 45), 10.0), told)
+    (belied,) = told.items
+    assert (belied.measured, belied.limit, belied.severity) == (2.0, 0.0, "doubt")
+    assert [own.doubt is not None for own in found] == [True, True, False, True]
+    assert [own.place for own in found] == [(0.0, away) for away in (60.0, 60.0, 10.0, 61.0)]
+    none = Findings()
+    assert [own.doubt for own in measure_objects(facts, None, none)] == [None, "mine", None, None]
+    assert not none.items
+
+
+def test_tolerances_are_a_share_of_the_distance_and_a_metre_at_least() -> None:
+    assert [module._tolerance_m(away) for away in (0.5, 6.0, 20.0)] == pytest.approx([1.0, 1.0, 3.0])
