@@ -465,6 +465,118 @@ def test_a_turn_while_the_camera_tilts_is_told_before_it_and_each_by_how_much():
     assert (found.turn_deg, found.gimbal_deg) == (pytest.approx(120, abs=1), pytest.approx(30, abs=0.5))
 
 
+# 25 m ahead and 7.5 m up; 9 m right; 4.8 m up; 9 m left, through 75 degrees; a rest; 16 m back, the camera up by 24
+# degrees; 64 degrees left; 8 m down, the camera down by 28.
+ASKEW = [
+    Phase(4),
+    Phase(5, forward=5, up=1.5),
+    Phase(3, left=-3),
+    Phase(1.2, up=4),
+    Phase(3, left=3, yaw=25),
+    Phase(2.6),
+    Phase(4, forward=-4, tilt=6),
+    Phase(1.6, yaw=-40),
+    Phase(4, up=-2, tilt=-7),
+    Phase(3),
+]
+
+
+def parted(log: Track) -> Track:
+    """A part 2 up to 8.3 s, a part 5 from 11.9 s on, and no heights above take-off."""
+    kept = (log.t_s < 8.3) | (log.t_s > 11.9)
+    log = replace(log, **{name: value[kept] for name, value in vars(log).items() if value is not None})
+    return replace(log, part=np.where(log.t_s > 10, 5, 2), height_m=np.full(len(log), np.nan))
+
+
+GOLDEN = {
+    "the log starts 0.87 s before the video": (
+        {}, {"t_s": 2.37}, 1.5, (0.0, 0.0), (0.6, 0.6, 0.6), [0.0, 0.0], (
+            ("1.0 4.871 hover", 0.007, 0.002, 0.0, 0.0, 1.935),
+            ("4.871 9.879 fly forward, ascend", 25.916, 7.486, 0.0, 0.0, 3.0),
+            ("9.879 12.848 fly right", 10.671, 0.017, 0.0, 0.0, 3.75),
+            ("12.848 14.086 ascend", 0.02, 4.794, 0.03, 0.0, 2.475),
+            ("14.086 17.071 fly left, turn right", 8.918, 0.0, 74.97, 0.0, 3.742),
+            ("17.071 19.671 hover", 0.024, 0.0, 0.0, 0.1, 1.3),
+            ("19.671 23.668 fly backward, gimbal up", 15.972, 0.0, -0.06, 23.85, 1.5),
+            ("23.668 25.274 turn left", 0.0, -0.003, -63.94, -0.07, 3.213),
+            ("25.274 29.271 descend, gimbal down", 0.0, -7.997, 0.0, -27.83, 1.75),
+            ("29.271 32.2 hover", 0.0, 0.0, 0.0, -0.06, 1.465),
+        )),
+    "with noise, and 3.1 s after it": (
+        {"over_ground_m": 0.4, "height_m": 0.25, "dropped": 0.1}, {}, -3.1, (0.0, 0.0), (1.4015, 1.1145, 0.6),
+        [0.3, 0.2], (
+            ("3.2 7.086 hover", 0.062, -0.083, 0.0, 0.0, 1.943),
+            ("7.086 12.117 fly forward, ascend", 25.598, 7.846, 0.0, 0.0, 2.311),
+            ("12.117 15.083 fly right", 10.609, -0.212, 0.0, 0.0, 2.867),
+            ("15.083 16.303 ascend", 0.106, 4.887, 0.01, 0.0, 2.439),
+            ("16.303 19.295 fly left, turn right", 9.198, -0.064, 74.99, 0.0, 2.883),
+            ("19.295 21.917 hover", 0.754, -0.133, 0.0, 0.38, 1.311),
+            ("21.917 25.902 fly backward, gimbal up", 15.901, 0.099, -0.03, 23.56, 1.5),
+            ("25.902 27.491 turn left", 0.129, 0.26, -63.97, -0.01, 3.177),
+            ("27.491 31.551 descend, gimbal down", 0.343, -8.371, 0.0, -27.86, 1.75),
+            ("31.551 34.4 hover", 0.413, 0.358, 0.0, -0.07, 1.424),
+        )),
+    "in steps of 2 m and 0.5 m": (
+        {}, {"t_s": 5.0}, 0.0, (2.0, 0.5), (3.75, 1.5, 0.6), [0.2, 0.125], (
+            ("5.2 8.983 hover", 0.15, 0.003, 0.0, 0.0, 1.892),
+            ("8.983 13.999 fly forward, ascend", 27.0, 7.494, 0.0, 0.0, 3.0),
+            ("13.999 16.881 fly right", 12.19, -0.007, 0.0, 0.0, 2.025),
+            ("16.881 18.219 ascend", 0.061, 4.82, 0.06, 0.0, 2.676),
+            ("18.219 21.204 fly left, turn right", 7.789, -0.01, 74.9, 0.0, 1.909),
+            ("21.204 23.798 hover", 0.055, 0.0, 0.03, 0.17, 1.297),
+            ("23.798 27.8 fly backward, gimbal up", 15.773, 0.0, -0.1, 23.65, 1.5),
+            ("27.8 29.401 turn left", 0.084, 0.01, -63.85, -0.03, 3.203),
+            ("29.401 33.4 descend, gimbal down", 0.063, -8.021, -0.06, -27.6, 1.75),
+            ("33.4 36.2 hover", 0.0, 0.011, 0.0, -0.2, 1.4),
+        )),
+    "without a heading": (
+        {}, {"heading_deg": np.nan}, 0.0, (0.0, 0.0), (0.6, 0.6, 0.6), [0.0, 0.0], (
+            ("0.2 4.0 stay in place", 0.012, 0.004, None, 0.0, 1.9),
+            ("4.0 9.0 fly horizontally, ascend", 24.434, 7.494, None, 0.0, 3.0),
+            ("9.0 11.985 fly horizontally", 8.842, 0.002, None, 0.0, 3.75),
+            ("11.985 13.215 ascend", 0.003, 4.8, None, 0.0, 2.458),
+            ("13.215 16.201 fly horizontally", 8.937, 0.0, None, 0.0, 3.743),
+            ("16.201 18.8 stay in place", 0.011, 0.0, None, 0.17, 1.3),
+            ("18.8 22.8 fly horizontally, gimbal up", 15.934, 0.0, None, 23.65, 1.5),
+            ("24.4 28.4 descend, gimbal down", 0.0, -7.992, None, -27.6, 1.75),
+            ("28.4 31.2 stay in place", 0.0, -0.003, None, -0.2, 1.4),
+        )),
+    "in two parts": (
+        {}, {}, 0.0, (0.0, 0.0), (0.6, 0.6, 0.6), [0.0, 0.0], (
+            ("0.2 4.0 hover", 0.012, 0.004, 0.0, 0.0, 1.9),
+            ("4.0 8.2 fly forward, ascend", 20.958, 6.296, 0.0, 0.0, 3.0),
+            ("12.0 16.2 fly left, turn right", 8.937, 4.385, 74.9, 0.0, 3.743),
+            ("16.2 18.8 hover", 0.011, 0.0, 0.03, 0.17, 1.3),
+            ("18.8 22.799 fly backward, gimbal up", 15.934, 0.0, -0.1, 23.65, 1.5),
+            ("22.799 24.401 turn left", 0.006, -0.005, -63.85, -0.03, 3.204),
+            ("24.401 28.4 descend, gimbal down", 0.0, -7.992, -0.06, -27.6, 1.75),
+            ("28.4 31.2 hover", 0.0, -0.003, 0.0, -0.2, 1.4),
+        )),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_a_flight_askew_in_full(name: str) -> None:
+    """Each line was read against what was planted: times, metres flown and climbed, degrees turned and tilted, margin.
+
+    The way to the right is 1.7 m longer than planted, by the ramp of the flight before it.
+    """
+    noise, changes, offset_s, step_m, windows, errors, lines = GOLDEN[name]
+    track, _ = fly(ASKEW, [0.8] * (len(ASKEW) - 1), 310.0)
+    log = logged(track, 10.0, np.random.default_rng(7), **noise)
+    log = replace(log, **{field: getattr(log, field) + value for field, value in changes.items()})
+    found, fits = paths(parted(log) if name == "in two parts" else log, CONFIG, offset_s, step_m)
+    assert (fits.move.window_s, fits.climb.window_s, fits.turn.window_s) == pytest.approx(windows, abs=1e-3)
+    assert [fits.move.error, fits.climb.error] == pytest.approx(errors, abs=1e-3)
+    assert [path.number for path in found] == ([2, 5] if name == "in two parts" else [0])
+    told = [segment for path in found for segment in segments(path, fits, CONFIG, step_m)]
+    assert [" ".join((f"{s.start_s} {s.end_s}", ", ".join(s.actions))) for s in told] == [line[0] for line in lines]
+    for segment, (_, *numbers) in zip(told, lines, strict=True):
+        values = (segment.distance_m, segment.climb_m, segment.turn_deg, segment.gimbal_deg, segment.margin)
+        for value, number in zip(values, numbers, strict=True):
+            assert value is number or value == pytest.approx(number, abs=0.002)
+
+
 # ---- every planted movement of the sample flights is found in their logs
 
 
