@@ -11,7 +11,20 @@ from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.flight.facts import FlightCamera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.observe.views import PosesAt, Setting, _intervals, _outline, may_be_noticed, views
+from pipeline.worlds.flight.observe.views import (
+    PosesAt,
+    Setting,
+    _foot,
+    _height_seen_m,
+    _intervals,
+    _is_large,
+    _outline,
+    best_shot,
+    may_be_noticed,
+    range_m,
+    steady,
+    views,
+)
 
 CAMERA = FlightCamera(horizontal_fov_deg=90, width=1600, height=900)
 EMPTY = Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig())
@@ -308,3 +321,144 @@ def test_what_is_seen_in_two_parts_is_seen_twice_and_a_glance_not_at_all() -> No
     assert _intervals(poses, seen, 1 / 3, 0.1) == ((0.233, 0.767), (0.9, 1.433))
     assert _intervals(poses, seen, 0.34) == ()
     assert _intervals(poses, seen & (part == 9), 0.0) == ()
+
+
+def rectangle(x: float, y: float, wide: float, deep: float) -> tuple[tuple[float, float], ...]:
+    return (x, y), (x + wide, y), (x + wide, y + deep), (x, y + deep)
+
+
+def thing(name: str, x: float, y: float, wide: float, deep: float, **more: object) -> Landmark:
+    known = {"base_m": 1.0, "radius_m": float(np.hypot(wide, deep) / 2), "outline": rectangle(x, y, wide, deep)}
+    return Landmark.model_validate({"name": name, "center": (x + wide / 2, y + deep / 2), **known, **more})
+
+
+INN = {"appearance": Appearance(noun="building", sign="INN"), "label": 'the building with the sign "INN"'}
+TOWN = (
+    thing("hall", -25, 120, 30, 18, top_m=16.0),
+    thing("spire", 10, 150, 6, 6, top_m=62.0),
+    thing("park", -60, 60, 40, 50, base_m=None, rise_m=(0.0, 8.0)),
+    Landmark.model_validate({"name": "pond", "center": (40, 110), "radius_m": 12.0, "base_m": 1.0, "top_m": 1.0}),
+    thing("inn", -60, 10, 14, 10, top_m=12.0, **INN),
+    thing("far", -100, 420, 50, 30, top_m=35.0),
+    Landmark.model_validate({"name": "kiosk", "center": (-5, 95), "radius_m": 0.0, "base_m": 1.0, "top_m": 4.0}),
+)
+IN_TOWN = Buildings(
+    tuple(np.array(rectangle(*at)) for at in ((-20, 100, 16, 8), (0, 140, 9, 5), (-45, 5, 6, 20), (-25, 120, 30, 18))),
+    np.array([1.0, 0.0, np.nan, 1.0]),
+    np.array([22.0, np.nan, 9.0, 16.0]),
+    most_m=np.array([np.inf, 28.0, np.inf, np.inf]),
+)
+
+
+@pytest.mark.parametrize(
+    ("error_deg", "seen"),
+    [
+        (0.0, {
+            "hall": ((26.8, 28.0),),  # over the house of 22 m before it
+            "spire": ((3.0, 17.0), (17.2, 22.2)),  # then it is above the picture
+            "park": ((3.0, 17.0), (17.2, 21.4)),
+            "pond": ((3.0, 17.0), (17.2, 28.0)),
+            "inn": ((3.0, 5.4),),
+            "far": ((3.0, 17.0), (17.2, 28.0)),
+            "kiosk": ((7.6, 17.0), (17.2, 25.0)),
+        }),
+        (6.0, {
+            "hall": ((26.8, 28.0),),
+            "spire": ((3.0, 17.0), (17.2, 22.2)),
+            "park": ((3.0, 17.0), (17.2, 21.0)),
+            "pond": ((3.0, 17.0), (17.2, 19.8)),
+            "inn": ((3.0, 4.4),),
+            "far": ((3.0, 17.0), (17.2, 28.0)),
+            "kiosk": ((7.6, 17.0), (17.2, 24.8)),
+        }),
+    ],
+)  # fmt: skip
+def test_a_flight_over_a_small_town_in_full(error_deg: float, seen: dict[str, tuple[tuple[float, float], ...]]) -> None:
+    """From 30, -80 and 25 m up to the north-north-west, climbing, the nose swinging; a gap of the log at 17.1 s."""
+    t = np.arange(126) / 5
+    at = np.column_stack([30 - 2.0 * t, -80 + 6 * t, 25 + 0.8 * t])
+    heading = (340 + 1.5 * t + 12 * np.sin(t / 4)) % 360
+    poses = PosesAt(t + 3.0, at, heading, -8 - 0.6 * t, np.where(t > 14.1, 4, 0))
+    camera = FlightCamera(horizontal_fov_deg=70, width=1280, height=720)
+    setting = Setting(camera, 2.0, IN_TOWN, MotionConfig(), error_deg)
+    found = views(poses, TOWN, setting)
+    assert {TOWN[view.landmark].name: view.intervals for view in found} == seen
+    may = {TOWN[view.landmark].name: view.possible for view in found}
+    assert may.pop("inn") == ((2.8, 7.8 if not error_deg else 9.4),)
+    assert set(may.values()) == {((2.8, 17.2), (17.0, 28.2))}
+    shots = {TOWN[v.landmark].name: best_shot(poses, TOWN[v.landmark], v.intervals, setting) for v in found}
+    assert {name: (shot.second, shot.box) for name, shot in shots.items() if shot} == ({} if error_deg else {
+        "spire": (21.8, pytest.approx((0.644, 0.0, 0.72, 0.487), abs=0.002)),
+        "pond": (22.2, pytest.approx((0.847, 0.624, 1.0, 0.81), abs=0.002)),
+        "far": (27.6, pytest.approx((0.09, 0.007, 0.233, 0.161), abs=0.002)),
+        "kiosk": (24.6, pytest.approx((0.571, 0.936, 0.572, 0.989), abs=0.002)),
+    })  # fmt: skip
+    ranges = [range_m(mark, _foot(mark, setting), setting.config) for mark in TOWN]
+    # 15 times 34.99 m, 61 m, 64.03 m, 24 m, 17.2 m, 58.31 m and 3 m; at least 300 m.
+    assert ranges == pytest.approx([524.8, 915.0, 960.5, 360.0, 300.0, 874.6, 300.0], abs=0.1)
+
+
+def test_a_range_ends_in_the_haze() -> None:
+    huge = tower(outline=None, radius_m=200.0)
+    assert range_m(huge, np.zeros(2), MotionConfig()) == 5000.0
+    assert range_m(huge, np.zeros(2), MotionConfig(view_sizes=12.0)) == 4800.0
+    assert range_m(tower(top_m=None, rise_m=(30.0, 90.0)), np.array([-4.0, 5.0]), MotionConfig()) == 450.0
+
+
+def test_feet_that_are_not_known_lie_about_the_ground_at_take_off() -> None:
+    setting = replace(EMPTY, ground_m=7.0, config=MotionConfig(relief_m=4.0))
+    assert _foot(tower(base_m=2.0), setting).tolist() == [2.0, 2.0]
+    assert _foot(tower(base_m=None), setting).tolist() == [3.0, 11.0]
+
+
+def test_heights_seen_by_hand() -> None:
+    """Half of a wall of 6 m, and a flat roof of 10 m to either side, 50 m away, from 30 m above it."""
+    mark = tower(radius_m=10.0)
+    eyes = np.array([[0.0, 0, 42], [0, 0, 12], [0, 0, 11], [0, 0, 4], [0, 0, 13]])
+    foot, top = np.array([5.0, 6.0]), np.array([11.0, 12.0])
+    found = _height_seen_m(eyes, mark, foot, top, np.full(5, 50.0))
+    assert found == pytest.approx([3 + 10 * 30 / 50, 3.0, 3.0, 3 + 10 * 7 / 50, 3 + 10 * 1 / 50])
+    assert _height_seen_m(eyes[:1], mark, top, foot, np.full(1, 50.0)) == pytest.approx([10 * 36 / 50]), "no height"
+
+
+@pytest.mark.parametrize(
+    ("radius_m", "tall_m", "large"),
+    [
+        (1.26, 0.71, True),  # 1.25% of 200 m, half: 1.25 m by 0.703 m
+        (1.24, 0.70, False),
+        (0.32, 2.82, True),  # a quarter as wide, four times as tall
+        (0.31, 2.90, False),
+        (5.10, 0.177, True),
+        (5.10, 0.174, False),
+    ],
+)
+def test_what_is_large_enough_by_hand(radius_m: float, tall_m: float, large: bool) -> None:
+    assert _is_large(radius_m, np.array([tall_m]), np.array([100.0]), 0.0125, EMPTY).tolist() == [large]
+    assert _is_large(radius_m * 2, np.array([tall_m * 2]), np.array([100.0]), 0.025, EMPTY).tolist() == [large]
+
+
+def test_each_nth_of_the_known_poses() -> None:
+    numbers = np.arange(7.0)
+    heading, pitch = numbers.copy(), numbers.copy()
+    heading[1], pitch[4] = np.nan, np.nan
+    poses = PosesAt(numbers, np.column_stack([numbers] * 3), heading, pitch, np.arange(7))
+    assert [poses.known(n).t_s.tolist() for n in (1, 2, 3)] == [[0, 2, 3, 5, 6], [0, 3, 6], [0, 5]]
+    assert poses.known(2).enu_m.tolist() == [[0, 0, 0], [3, 3, 3], [6, 6, 6]]
+    assert poses.known(2).part.tolist() == [0, 3, 6]
+
+
+def test_moments_that_are_steady_by_a_plain_search() -> None:
+    """Swings of up to 9 degrees across north, a part that ends, moments a fifth of a second apart."""
+    rng = np.random.default_rng(4)
+    heading, part = np.cumsum(rng.choice([-4.0, 0.0, 0.0, 4.0, 5.0], 60)) % 360, np.repeat([0, 1], [37, 23])
+    t = 2.0 + np.arange(60) / 5
+    for within_s in (0.05, 0.4, 1.0):
+        reach = max(1, round(within_s * 5))
+        plain = []
+        for n in range(60):
+            others = range(max(n - reach, 0), min(n + reach, 59) + 1)
+            turns = [abs((heading[m] - heading[n] + 180) % 360 - 180) if part[m] == part[n] else 180 for m in others]
+            plain.append(max(turns) <= 5.0)
+        assert steady(t, heading, part, within_s).tolist() == plain
+        assert 0 < sum(plain) < 60
+    assert steady(t[:1], heading[:1], part[:1], 1.0).tolist() == [True]
