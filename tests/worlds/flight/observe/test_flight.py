@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from pipeline.core.schema import Finding, Source, Video
 from pipeline.geometry.tracks import FlightGeometry, Track
 from pipeline.reading.maps.appearance import Appearance
-from pipeline.worlds.flight.facts import Flight, FlightCamera, FlightMotion, FlightScene, Landmark
-from pipeline.worlds.flight.observe.flight import COMPASS, _known, observe_flight, spoken
+from pipeline.worlds.flight.facts import Flight, FlightCamera, FlightMotion, FlightScene, Landmark, Sighting
+from pipeline.worlds.flight.observe.flight import COMPASS, _coverage, _known, observe_flight, spoken, video_seconds
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
 from pipeline.worlds.flight.tracks.read import read_tracks
@@ -285,3 +285,82 @@ def test_a_direction_that_rounds_to_all_around_is_0() -> None:
     assert "-" not in str(found)
     north = replace(log(), enu_m=log().enu_m @ np.diag([0.0, 1.0, 1.0]))
     assert 360 not in motion(scene(), north).course_deg
+
+
+def test_a_short_flight_in_full() -> None:
+    """Forward and right about from 350 degrees, then to the right; a gap at 4 s, the nose 7 degrees off its compass.
+
+    The video begins at 1.3 s, after 3.9 m, at 365.6 degrees and 0.65 m up.
+    """
+    track, _ = fly([Phase(3, forward=3, yaw=12, up=0.5), Phase(3, left=-2.5, tilt=4)], [0.6], 350.0)
+    flown = logged(track, 10, np.random.default_rng(0))
+    flown = replace(flown, part=np.where(flown.t_s > 4.05, 3, 1))
+    coarse = Finding(name="quantised", severity="doubt", subject="log", message="", measured=0.2, unit="m", remedy="")
+    marks = (
+        TOWER.model_copy(update={"center": (-10.0, 60.0)}),
+        Landmark(name="Shop", center=(5, 30), radius_m=0, base_m=0, top_m=5),
+        Landmark(name="Lake", appearance=Appearance(noun="lake"), center=(900, 900), radius_m=5),
+    )
+    given = scene(
+        camera=CAMERA, landmarks=marks, video_offset_s=1.3, video=video(4.3), heading_offset_deg=7.0,
+        findings=[coarse], route=["to the shop", "by the Tower", "Lake"],
+    )  # fmt: skip
+    out = observe_flight(given, FlightGeometry(flown), CONFIG)
+    found = out.facts.motion
+    assert (found.rate_hz, found.heading_error_deg, found.stated_mps) == (5.0, 0.0, ())
+    assert found.t_s == tuple(round(n / 5, 1) for n in range(22) if n != 14)
+    assert found.part == (1,) * 14 + (3,) * 7
+    at = [found.t_s.index(second) for second in (0.0, 0.4, 2.2, 4.2)]
+    for row, known in zip(at, (
+        ((-0.147, 3.885, 0.65), 0.65, 12.6, 5.6, -20.0),
+        ((0.02, 5.073, 0.85), 0.85, 17.4, 10.4, -20.0),
+        ((2.359, 8.226, 1.5), 1.5, 33.0, 115.682, -18.0),
+        ((6.853, 6.034, 1.5), 1.5, 33.0, 116.0, -10.0),
+    ), strict=True):  # fmt: skip
+        values = (found.height_m, found.heading_deg, found.course_deg, found.pitch_deg)
+        assert found.enu_m[row] == pytest.approx(known[0], abs=0.002)
+        assert [value[row] for value in values] == pytest.approx(list(known[1:]), abs=0.002)
+    assert [s.actions for s in found.segments] == [("fly forward", "turn right"), ("fly right",)]
+    numbers = [(s.start_s, s.end_s, s.distance_m, s.climb_m, s.turn_deg, s.gimbal_deg) for s in found.segments]
+    assert numbers == [
+        pytest.approx((0.0, 2.6, 5.955, 0.85, 20.38, 3.6), abs=0.002),
+        pytest.approx((3.0, 4.2, 3.0, 0.0, 0.0, 4.8), abs=0.002),
+    ]
+    may = ((-0.2, 2.8), (2.8, 4.4))
+    assert found.views == (
+        Sighting(landmark=0, intervals=(), possible=may),
+        Sighting(landmark=1, intervals=((0.0, 2.6), (3.0, 4.2)), possible=may),
+        Sighting(landmark=2, intervals=(), possible=may),
+    )
+    assert [(f.name, f.severity, f.measured) for f in out.findings] == [
+        ("quantised", "doubt", 0.2),
+        ("landmark_foot_unknown", "note", 1.0),
+        ("route_names_unseen", "doubt", 1.0),
+    ]
+    assert out.facts.route == ("to the shop", "by the tower", "the lake")
+
+
+@pytest.mark.parametrize(("moments", "share"), [(45, None), (44, 0.88), (0, 0.0), (99, None)])
+def test_nine_tenths_of_a_video_are_enough(moments: int, share: float | None) -> None:
+    """Of ten seconds, five moments each."""
+    covered = FlightMotion.model_construct(t_s=tuple(range(moments)))
+    told = _coverage(covered, 10.0, 5.0)
+    assert [one.measured for one in told] == ([] if share is None else [share])
+    assert _coverage(covered, None, 5.0) == ()
+
+
+def test_lengths_of_videos() -> None:
+    assert video_seconds(scene(video=Video(path="v.mp4", fps=25, frames=90))) == 3.6
+    for unknown in (None, Video(path="v.mp4", fps=None, frames=90), Video(path="v.mp4", fps=25, frames=None)):
+        assert video_seconds(scene(video=unknown)) is None
+
+
+def test_a_step_of_200_characters_is_said_and_one_more_is_not() -> None:
+    for spare, is_told in ((0, True), (1, False)):
+        step = "pass Grand Hotel " + "x" * (178 + spare)
+        said = "pass the purple building " + "x" * (178 + spare)
+        assert len(said) == 203 + spare
+        shorter = step[:-3], said[:-3]
+        found = told(None, shorter[0], "hover")
+        assert found[1] == ((shorter[1] if is_told else shorter[0]), "hover")
+        assert found[2] == ([] if is_told else [("route_names_unseen", 1)])
