@@ -70,7 +70,7 @@ _HOUSES: Final = ("building", "Building")  # keys and values that say that a thi
 _WALLS: Final = ("building:colour", "colour")
 _ROOF: Final = ("roof:colour", "roof_colour", "colour")
 _SHAPE: Final = ("roof:shape", "roof_shape")
-_LEVELS: Final = ("building:levels", "levels")
+LEVELS: Final = ("building:levels", "levels")
 _HEIGHT: Final = ("height_m", "height", "height of geometry")
 _HEX: Final = re.compile(r"#(?:[0-9a-f]{3}|[0-9a-f]{6})", re.IGNORECASE | re.ASCII)
 # Roof shapes as Simple 3D Buildings has them, by what they look like.
@@ -103,7 +103,7 @@ def look_of(feature: Feature, *, of_unknown_extent: bool = False) -> Appearance 
         height = feature.height_m, feature.height_m
         told["height_m"] = next((f"{key}={tags[key]}" for key in _HEIGHT if key in tags), "the map's height")
     else:
-        height = _first(tags, _LEVELS, _storeys, told, "height_m")
+        height = _first(tags, LEVELS, _storeys, told, "height_m")
     sign = _first(tags, ("sign",), _readable, told, "sign")
     return Appearance(noun=noun, walls=walls, roof=roof, roof_shape=shape, height_m=height, sign=sign, source_tags=told)
 

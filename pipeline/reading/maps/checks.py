@@ -14,8 +14,8 @@ from pipeline.core.groups import grouped
 from pipeline.reading.maps.city_thing import BUILDING, SIZES, CityThing, Ring
 from pipeline.reading.maps.feature import mentioned
 from pipeline.reading.maps.map_quality import shapes_of
+from pipeline.reading.maps.read import STOREY_M
 
-STOREY_M: Final = (1.5, 8.0)  # a height per storey beyond this is no height in metres
 HEIGHT_TIMES: Final = 8.0  # over what is usual for its kind: no car is 12 m high
 OVERLAP: Final = 0.1  # of the smaller footprint: more is no roof that hangs over
 SAME: Final = 0.9  # of both footprints: one building given twice

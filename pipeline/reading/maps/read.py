@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,10 +22,11 @@ import numpy as np
 import shapely
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.findings import Findings
+from pipeline.core.findings import Findings, doubt
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.cityjson import read_cityjson
-from pipeline.reading.maps.feature import HEIGHT_MAX_M, Feature, MapBounds, Tally, named, usable_name
+from pipeline.reading.maps.appearance import LEVELS
+from pipeline.reading.maps.cityjson import MODEL, read_cityjson
+from pipeline.reading.maps.feature import HEIGHT_MAX_M, METRES_PER_DEGREE, Feature, MapBounds, Tally, named, usable_name
 from pipeline.reading.maps.osm import KINDS, height_of, kind_of, osm_tags, read_osm, telling
 from pipeline.reading.maps.streets import StreetLine, is_way, read_streets_of_osm, streets_of_geojson
 
@@ -54,17 +56,126 @@ def read_context(
         told: of OpenStreetMap: keys that say more of what is read.
 
     Raises:
-        RawDataError: where the file cannot be read or placed on the earth.
+        RawDataError: where the file cannot be read or placed on the earth, or has latitude and longitude swapped.
     """
     if path.name.lower().endswith(OSM_SUFFIXES):
-        return read_osm(files, path, box, findings, keys, told)
-    value = files.json(path)
-    try:
-        if value.get("type") == "CityJSON":
-            return read_cityjson(files, path, value, box, findings)
-        return read_geojson(files, path, value, walls, findings, keys, told)
-    except RecursionError as error:  # on its way into a message
-        raise files.fault(path, "too_deep", "the JSON is nested too deeply", "fetch the file again") from error
+        features = read_osm(files, path, box, findings, keys, told)
+    else:
+        value = files.json(path)
+        try:
+            if value.get("type") == "CityJSON":
+                features = read_cityjson(files, path, value, box, findings)
+            else:
+                features = read_geojson(files, path, value, walls, findings, keys, told)
+        except RecursionError as error:  # on its way into a message
+            raise files.fault(path, "too_deep", "the JSON is nested too deeply", "fetch the file again") from error
+    _refuse_swapped(files, path, features)
+    return _without_belied_heights(features, files.relative(path), findings)
+
+
+WALL_M: Final = 3.0  # the least length of both walls of a corner that is looked at
+SQUARE_DEG: Final = 3.0  # from a right angle
+SQUARE_MIN: Final = 20  # corners that are square with the axes swapped: fewer may be so by chance
+SQUARE_TIMES: Final = 2.0  # those that are square as read; of real maps, swapped ones have 3 to 50 times as many
+
+
+def _refuse_swapped(files: SceneFiles, path: Path, features: Sequence[Feature]) -> None:
+    """Raises RawDataError where houses have right angles only with latitude and longitude swapped.
+
+    Swapped axes mirror a city and stretch it, which leaves the corners askew of all houses that do not stand along a
+    meridian. Beyond 90 degrees of longitude swapped places are none on earth, and are refused before.
+    """
+    rings = [outline for f in features if f.solid for outline in f.outlines if len(outline) > 2]
+    if not rings or np.abs(np.concatenate(rings)[:, 1]).max() > 90.0:
+        return
+    before, after = (np.concatenate([np.roll(ring, by, axis=0) - ring for ring in rings]) for by in (1, -1))
+    lat, lon = np.radians(np.concatenate(rings)).T
+    one = np.ones(len(lat))
+    square = []
+    for scale in ((one, np.cos(lat)), (np.cos(lon), one)):  # north and east as read, east and north if swapped
+        a, b = (side * np.column_stack(scale) * METRES_PER_DEGREE for side in (before, after))
+        lengths = np.hypot(*a.T), np.hypot(*b.T)
+        off = np.abs((a * b).sum(1)) >= math.sin(math.radians(SQUARE_DEG)) * lengths[0] * lengths[1]
+        square.append(int((~off & (np.minimum(*lengths) >= WALL_M)).sum()))
+    if square[1] >= max(SQUARE_MIN, SQUARE_TIMES * square[0]):
+        message = (
+            f"of the corners of its buildings {square[0]} are right angles, and {square[1]} with latitude and longitude"
+            f" swapped (limit: {SQUARE_TIMES:g} times as many)"
+        )
+        raise files.fault(path, "axes_swapped", message, "give the longitude first, as GeoJSON has it (RFC 7946)")
+
+
+STOREY_M: Final = (1.5, 8.0)  # a height per storey beyond this is no height in metres
+STOREYS_MIN: Final = 3  # buildings with storeys and a height, of which more than half must agree
+SHED_M2: Final = 25.0  # garages, kiosks and sheds have less; they are 2 to 4 m high
+SHED_MAX_M: Final = 6.0
+SHEDS_MIN: Final = 10
+HOUSE_M2: Final = 50.0
+DOOR_M: Final = 2.0  # nobody enters a lower building
+HOUSES_MIN: Final = 20
+LOW_SHARE: Final = 0.05  # of these that may be lower: roofs and ruins
+
+
+def _without_belied_heights(features: tuple[Feature, ...], file: str, findings: Findings) -> tuple[Feature, ...]:
+    """The features; without their heights where those of the file's buildings cannot be metres above the ground.
+
+    A file has one unit. Feet, storeys and heights above the sea show in its storeys, its smallest buildings and in
+    houses too low for a door; one height that is wrong among sound ones is none of this.
+    """
+    houses = [f for f in features if f.solid and math.isfinite(f.height_m) and len(f.outlines[0]) > 2]
+    height = np.array([f.height_m for f in houses])
+    area = np.array([_area_m2(f) for f in houses])
+    levels = np.array([_levels(f.tags) for f in houses])
+    told, sheds, homes = np.isfinite(levels), area <= SHED_M2, area >= HOUSE_M2
+    per_storey = height[told] / levels[told]
+    checks = (
+        (
+            float(((per_storey < STOREY_M[0]) | (per_storey > STOREY_M[1])).mean()) if told.any() else 0.0,
+            0.5,
+            int(told.sum()) >= STOREYS_MIN,
+            f"of {told.sum()} buildings with storeys {{:.0%}} have no {STOREY_M[0]:g} to {STOREY_M[1]:g} m per storey",
+            "share",
+        ),
+        (
+            float(np.median(height[sheds])) if sheds.any() else 0.0,
+            SHED_MAX_M,
+            int(sheds.sum()) >= SHEDS_MIN,
+            f"{sheds.sum()} buildings of at most {SHED_M2:g} square metres are {{:.1f}} m high in the median",
+            "m",
+        ),
+        (
+            float((height[homes] < DOOR_M).mean()) if homes.any() else 0.0,
+            LOW_SHARE,
+            int(homes.sum()) >= HOUSES_MIN,
+            f"{{:.0%}} of {homes.sum()} buildings of {HOUSE_M2:g} square metres or more are below {DOOR_M:g} m",
+            "share",
+        ),
+    )
+    for measured, limit, enough, text, unit in checks:
+        if enough and measured > limit:
+            message = (
+                f"{file}: {text.format(measured)}: the heights of its {len(houses)} buildings were taken as unknown"
+            )
+            remedy = "give heights in metres from the foot of each building: no feet, no storeys, not above the sea"
+            findings.add(doubt("heights_of_another_unit", file, message, remedy, round(measured, 3), limit, unit))
+            return tuple(replace(f, height_m=math.nan) for f in features)
+    return features
+
+
+def _area_m2(feature: Feature) -> float:
+    corners = np.concatenate(feature.outlines)
+    scale = METRES_PER_DEGREE * np.array([1.0, math.cos(math.radians(corners[0, 0]))])
+    return float(sum(shapely.Polygon(outline * scale).area for outline in feature.outlines))
+
+
+def _levels(tags: Mapping[str, str]) -> float:
+    for key in (*LEVELS, *(MODEL + key for key in LEVELS)):
+        try:
+            if 0 < (levels := float(tags[key])) < math.inf:
+                return levels
+        except (KeyError, ValueError):
+            continue
+    return math.nan
 
 
 def read_streets(files: SceneFiles, path: Path, box: MapBounds, findings: Findings) -> tuple[StreetLine, ...]:

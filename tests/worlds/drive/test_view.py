@@ -664,6 +664,40 @@ def test_a_box_is_marked_where_its_corners_are_seen(tmp_path: Path, column: int,
     assert doubts(read(tmp_path, KittiTracking())) == {"unusable_box", *(["boxes_off_the_picture"] if told else [])}
 
 
+REAL_KITTI = REAL_DATA / "driving" / "kitti" / "label_02"
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(("change", "told"), [("none", False), ("negated", True), ("by 9.5", False), ("by 10.5", True)])
+@pytest.mark.parametrize("name", ["0003", "0012"])
+def test_real_boxes_turn_as_their_own_lines_say_of_the_camera(
+    tmp_path: Path, name: str, change: str, told: bool
+) -> None:
+    """Without calibration, so that no picture tells."""
+    (tmp_path / "label_02").mkdir()
+    lines = [line.split() for line in (REAL_KITTI / f"{name}.txt").read_text().splitlines()]
+    for words in lines:
+        turn = float(words[16])
+        degrees = {"none": 0.0, "negated": np.degrees(-2 * turn), "by 9.5": 9.5, "by 10.5": -10.5}[change]
+        words[16] = str(turn + np.radians(degrees))
+    (tmp_path / "label_02" / f"{name}.txt").write_text("\n".join(map(" ".join, lines)) + "\n")
+    assert ("turns_disagree" in doubts(read(tmp_path, KittiTracking(), name))) == told
+
+
+@pytest.mark.parametrize(("count", "told"), [(9, False), (10, True)])
+@pytest.mark.parametrize("constant", [False, True])
+def test_angles_to_the_camera_that_nobody_measured_tell_nothing(
+    tmp_path: Path, count: int, constant: bool, told: bool
+) -> None:
+    """Converters write one number on all lines."""
+    (tmp_path / "label_02").mkdir()
+    alpha = [0.0 if constant else 0.001 * n for n in range(count)]
+    line = "{} 1 Car 0 0 {} 0 0 9 9 1.5 1.8 4.0 2.0 1.7 10.0 -1.57"
+    text = "\n".join(line.format(n, a) for n, a in enumerate(alpha))
+    (tmp_path / "label_02" / "0000.txt").write_text(text + "\n")
+    assert ("turns_disagree" in doubts(read(tmp_path, KittiTracking()))) == (told and not constant)
+
+
 @pytest.mark.parametrize(("up_m", "told"), [(2.99, False), (3.01, True), (-2.99, False), (-3.01, True)])
 def test_things_stand_on_our_ground_or_near_it(tmp_path: Path, up_m: float, told: bool) -> None:
     """By their feet, in the middle of all."""

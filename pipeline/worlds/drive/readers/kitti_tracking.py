@@ -43,6 +43,7 @@ LEVEL_MAX: Final = 3.0  # of occlusion and truncation
 NEAR_M: Final = 3.0  # ahead, from which on a box is whole in the picture
 MARKS_MIN: Final = 10  # labels, of which the middle one counts
 MARKS_OVERLAP: Final = 0.7  # intersection over union in the middle; of the real sequences at hand 0.97
+TURNS_MAX_DEG: Final = 10.0  # between turns and those seen by the camera, in the middle; of the real sequences 0.1
 _CORNERS: Final = np.array([[a, b, c] for a in (-0.5, 0.5) for b in (-0.5, 0.5) for c in (0.0, 1.0)])
 _SHOWN: Final = 5
 _LABELS, _CALIBRATION, _POSES, _PICTURES = "label_02", "calib", "oxts", "image_02"
@@ -91,6 +92,7 @@ class KittiTracking(FolderReader):
         """See `Reader.read`."""
         findings = Findings()
         labels = _Labels(files, files.path / _LABELS / f"{files.name}.txt", findings)
+        labels.check_turns(findings)
         calibration_path = files.path / _CALIBRATION / f"{files.name}.txt"
         calibration = Calibration({}, None)
         if calibration_path.is_file():
@@ -207,6 +209,24 @@ class _Labels:
                 findings.add(
                     doubt("boxes_off_the_picture", name, message, remedy, round(middle, 3), MARKS_OVERLAP, "share")
                 )
+
+    def check_turns(self, findings: Findings) -> None:
+        """Doubts all tracks where turns in space are not those that the same lines have as seen from the camera.
+
+        `alpha` is `rotation_y` less the bearing of the box's middle, however the file came about; where it is the same
+        on all lines, as converters write it, it was not measured.
+        """
+        alpha, place, turn = self.numbers[:, 2], self.numbers[:, 10:13], self.numbers[:, 13]
+        stated = (np.abs(alpha) <= np.pi) & (np.abs(place) < REACH_MAX_M).all(1) & (place[:, 2] > NEAR_M)
+        if int(stated.sum()) < MARKS_MIN or np.ptp(alpha[stated]) == 0:
+            return
+        off = (turn - np.arctan2(place[:, 0], place[:, 2]) - alpha)[stated]
+        middle = float(np.degrees(np.median(np.abs((off + np.pi) % (2 * np.pi) - np.pi))))
+        if middle > TURNS_MAX_DEG:
+            message = f"rotation_y and alpha of {stated.sum()} boxes disagree by {middle:.0f} degrees in the middle"
+            remedy = "give rotation_y about the axis downwards, in radians, 0 to the right; alpha less by the bearing"
+            for name in sorted(set(self.names.tolist())):
+                findings.add(doubt("turns_disagree", name, message, remedy, round(middle, 1), TURNS_MAX_DEG, "deg"))
 
     def actors(self, poses: CameraPoses | None, findings: Findings) -> tuple[Actor, ...]:
         """All with a track, by id."""
