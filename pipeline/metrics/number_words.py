@@ -64,10 +64,9 @@ def _english(match: re.Match[str]) -> str:
     words = [word for word in re.split(r"[\s-]+", match["run"].lower()) if word != "and"]
     bare = words == ["one"] and not match["point"] and not match["half"]
     before, after = match.string[: match.start()], match.string[match.end() :]
-    if bare and (_NO_NUMBER_BEFORE.search(before) or _NO_NUMBER_AFTER.match(after)):
-        return match[0]
-    if any(a in _SMALL and b in VALUES for a, b in pairwise(words)):
-        return match[0]  # counted aloud: "one two three"
+    is_noun = bare and (_NO_NUMBER_BEFORE.search(before) or _NO_NUMBER_AFTER.match(after))
+    if is_noun or any(a in _SMALL and b in VALUES for a, b in pairwise(words)):
+        return match[0]  # "the one by the door", or counted aloud: "one two three"
     total, current = 0, 0
     for word in words:
         if word in _SCALES:

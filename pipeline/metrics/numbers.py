@@ -191,7 +191,7 @@ def _decided(found: list[_Found], unit: Unit | None) -> Reading[Decimal]:
         found = [*own, *restated] or bare
     if any(n.value is None for n in found):
         return Reading(None, "unreadable")
-    values = {_in_unit(n, unit) for n in found}
+    values = {_in_unit(n.value, n.unit, unit) for n in found if n.value is not None}
     if len(values) > 1:
         return Reading(None, "several_numbers")
     if any(n.is_bound for n in found):
@@ -204,14 +204,14 @@ def _is_restated(number: _Found, own: _Found, unit: Unit) -> bool:
     """Whether a number says in another unit what one in the question's unit said: "2.5 m (8.2 feet)"."""
     if number.value is None or own.value is None:
         return False
-    return abs(_in_unit(number, unit) - own.value) <= _SAME_SHARE * abs(own.value)
+    return abs(_in_unit(number.value, number.unit, unit) - own.value) <= _SAME_SHARE * abs(own.value)
 
 
-def _in_unit(number: _Found, unit: Unit | None) -> Decimal:
-    value = number.value or Decimal(0)
-    if unit is None or number.unit is None or number.unit == unit:
+def _in_unit(value: Decimal, said: Unit | None, unit: Unit | None) -> Decimal:
+    """A value that was ``said`` in one unit in another; as it is where either is not known."""
+    if unit is None or said is None or said == unit:
         return value
-    return _EXACT.divide(_EXACT.multiply(value, number.unit.factor), unit.factor).normalize()
+    return _EXACT.divide(_EXACT.multiply(value, said.factor), unit.factor).normalize()
 
 
 def _divided(match: re.Match[str]) -> str:
@@ -258,9 +258,11 @@ def _number(text: str, match: re.Match[str]) -> _Found:
     if _PERCENT.match(text, end):
         return _Found(value, PERCENT, is_bound, match.start(), end)
     unit, follows = None, unit_at(text, end)
-    while follows is not None and value is not None:
+    while follows is not None:
         part, end = follows
         unit = unit or part
+        if value is None:
+            break
         joined = _JOINED_PARTS.match(text, end)
         more = _PART.match(text, joined.end()) if joined else None
         follows = unit_at(text, more.end()) if more else None
@@ -271,7 +273,7 @@ def _number(text: str, match: re.Match[str]) -> _Found:
             or follows[0].factor >= part.factor
         ):
             break
-        value += _in_unit(_Found(Decimal(more[0].replace(",", ".")), follows[0], False, 0, 0), unit)
+        value += _in_unit(Decimal(more[0].replace(",", ".")), follows[0], unit)
     return _Found(value, unit, is_bound or bool(_BOUND_AFTER.match(text, end)), match.start(), end)
 
 

@@ -59,6 +59,8 @@ FOUND = {
     "I think B": "B",
     "My answer: I would say B": "B",
     "A is closest": "A",
+    "A and B are near, so B": "B",
+    "Option B is near, so the table by A is far": "B",
     "not (A), so it must be (D)": "D",
     # JSON, with text behind it
     '{"answer": "B"} I chose it as A is far': "B",
@@ -101,6 +103,7 @@ NOT_FOUND = {
     "A or B": "several_letters",
     "both A and C": "several_letters",
     "The answer is B or C": "several_letters",
+    "The answer is A or B, so B": "several_letters",
     "A. chair\nB. table\nC. lamp\nD. door": "several_letters",
     "The answer is A. No, wait: the answer is B.": "several_letters",
     "B or E": "several_letters",

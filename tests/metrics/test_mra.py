@@ -48,6 +48,8 @@ CASES = [
 @pytest.mark.parametrize(("prediction", "truth", "score"), CASES)
 def test_score(prediction: str, truth: str, score: float) -> None:
     assert mean_relative_accuracy(Decimal(prediction), Decimal(truth)) == score
+    if prediction != "sNaN":
+        assert mean_relative_accuracies(float(prediction), float(truth)) == score
 
 
 def test_no_prediction_scores_nothing() -> None:

@@ -52,10 +52,19 @@ FOUND = {
     "1.234.567": "1234567",
     "1,234,567": "1234567",
     "1'234": "1234",
+    "123,456,789": "123456789",
+    "1234.5": "1234.5",
+    "12345,678": "12345.678",
     "1\u00a0234": "1234",
     "1\u202f234,5 m": "1234.5",
+    # fractions of at most sixteen parts, below one beside a whole number
+    "1/2": "0.5",
+    "5/16": "0.3125",
+    "2 3/4": "2.75",
     # JSON, with text behind it
     '{"answer": 2.5} since 3 steps': "2.5",
+    '{"value": 2, "other": 3}': "2",
+    '{"of 3": 2}': "2",
     '```json\n{"value": "2.5 m"}\n``` 7': "2.5",
     '{"distance": 2.5, "unit": "m"} ok': "2.5",
     # other languages and digits
@@ -86,7 +95,21 @@ NOT_FOUND = {
     "2x3 m": "several_numbers",
     "2×3 m": "several_numbers",
     "10:30": "several_numbers",
+    "3/17": "several_numbers",
+    "3/1": "several_numbers",
+    "2 4/4": "several_numbers",
+    "2 5/4": "several_numbers",
+    '{"width": 2, "height": 3}': "several_numbers",
+    "answer: 2 to 3, so 5": "several_numbers",
+    "2 of 4 chairs, so 50%": "several_numbers",
+    "2 and 3, so more than 5 chairs": "several_numbers",
+    "2 and 3, so 5 or 5": "several_numbers",
+    "2 and 3, so in 3D": "several_numbers",
     "1.2.3": "unreadable",
+    "1.234,567.8": "unreadable",
+    "1.234,567'890": "unreadable",
+    "1234,567,890": "unreadable",
+    "1234'567": "unreadable",
     "1,2,3": "unreadable",
     "1,23,456": "unreadable",
     "1,2.3": "unreadable",
@@ -105,7 +128,8 @@ def test_no_number_is_found_and_the_reason_is_named(reply: str, reason: str) -> 
 
 def test_a_number_beyond_doubles_is_not_finite() -> None:
     assert find_number("1e400") == (None, "not_finite")
-    assert find_number("1e299") == (Decimal("1e299"), None)
+    assert find_number("-1.01e300") == (None, "not_finite")
+    assert find_number("1e300") == (Decimal("1e300"), None)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +142,7 @@ def test_a_number_beyond_doubles_is_not_finite() -> None:
         ("What is the size of this room (in square meters)?", "215.28 sq ft", "20.0001664512"),
         ("What is the size of this room (in square meters)?", "20 m²", "20"),
         ("What is the size of this room (in square meters)?", "20 sqm", "20"),
+        ("What is the size of this room (in square meters)?", "20 m squared", "20"),
         ("What is the size of this room (in square meters)?", "20 qm", "20"),
         ("What is the size of this room (in square meters)?", "100 sqft", "9.290304"),
         ("What is the size of this room (in square meters)?", "100 sf", "9.290304"),
@@ -139,6 +164,25 @@ def test_another_dimension_is_no_answer() -> None:
     assert asked_unit("How many chair(s) are in this room?") is None, "no seconds"
 
 
+@pytest.mark.parametrize(
+    ("reply", "value", "reason"),
+    [
+        ("2 m (210 cm)", "2", None),  # said again, a twentieth off
+        ("2 m (190 cm)", "2", None),
+        ("2 m (211 cm)", None, "several_numbers"),
+        ("2 m (189 cm)", None, "several_numbers"),
+        ("-2 m (-210 cm)", "-2", None),
+        ("150 cm, so 2 chairs", "1.5", None),  # nothing has to be concluded
+        ("1.2.3 m (8 feet)", None, "unreadable"),  # whatever else is said of it
+        ("2.5 m (8.2.1 feet)", None, "unreadable"),
+        ("2.5 m for 1.2.3", "2.5", None),  # of no unit, beside a number with one
+    ],
+)
+def test_numbers_in_several_units_say_the_same(reply: str, value: str | None, reason: str | None) -> None:
+    found = find_number(reply, asked_unit("How far is it, in meters?"))
+    assert found == (None if value is None else Decimal(value), reason)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["answer: ", "1 to ", "9", "1,", "1.", "-", " ", "answer:~", "answer: 1 to "])
 def test_long_replies_take_no_long_time(unit: str) -> None:
@@ -158,6 +202,8 @@ def test_long_replies_take_no_long_time(unit: str) -> None:
         ("十", "10"),
         ("two thousand", "2000"),
         ("three thousand two hundred and five", "3205"),
+        ("one two point five", "one two point five"),  # counted aloud
+        ("dos dos", "2 dos"),
         ("the one by the door", "the one by the door"),  # no number, but of two, of a half and of a point
         ("the two by the door", "the 2 by the door"),
         ("the one and a half by the door", "the 1.5 by the door"),
@@ -172,6 +218,8 @@ def test_every_number_of_a_row_has_the_unit_at_its_end() -> None:
     """Else the first of the three would be a bare number, which one with a unit outdoes."""
     unit = asked_unit("How far is it, in meters?")
     assert find_number("4 or 5 or 5 feet", unit) == (None, "several_numbers")
+    assert find_number("5 or 4 or 5 feet", unit) == (None, "several_numbers")
+    assert find_number(f"2{' ' * 11}to{' ' * 11}3 m", unit) == (None, "several_numbers"), "24 characters between"
     assert find_number("5 or 5 or 5 feet", unit) == (Decimal("1.524"), None)
 
 

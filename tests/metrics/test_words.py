@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pipeline.metrics.replies import json_objects
 from pipeline.metrics.words import is_named, is_stated
 
 
@@ -25,6 +26,7 @@ from pipeline.metrics.words import is_named, is_stated
         ("答案是green", "green", True),
         ("Yes, it is.", "yes", True),
         ("No, yes", "yes", False),
+        ("Yes, no doubt.", "yes", True),
         ("x" * 600_000, "8", False),
     ],
 )
@@ -48,9 +50,15 @@ def test_a_name_is_matched_loosely_and_alone(reply: str, is_right: bool) -> None
 @pytest.mark.parametrize(("letters", "is_right"), [("abcdefgh12", True), ("abcdefg123", False)])
 def test_a_letter_in_five_may_differ(letters: str, is_right: bool) -> None:
     assert is_named(letters, ["abcdefghij"]) is is_right
+    assert is_named(letters * 24, ["abcdefghij" * 24]) is is_right, "however long the name is"
 
 
 def test_accents_do_not_count_and_six_words_may_stand_beside_a_name() -> None:
     assert is_named("Café Über", ["cafe uber"])
     assert is_named("1 2 3 4 5 6 HOTEL", ["hotel"])
     assert not is_named("1 2 3 4 5 6 7 HOTEL", ["hotel"])
+
+
+def test_objects_of_a_reply_are_read_whatever_stands_between_them() -> None:
+    found = json_objects('{oops {"a": 1} {{"b": [2]} [3] {"c": {"d": "4\n"}} {"e": ')
+    assert list(found) == [{"a": 1}, {"b": [2]}, {"c": {"d": "4\n"}}]
