@@ -178,7 +178,7 @@ def test_a_scene_depends_on_what_changes_its_questions_alone() -> None:
     """By hand: the roundest limit that takes the same places, no limit that takes none."""
     tally = {"task": ClassTally("one", {"a": 4, "b": 1})}
     lots = sorted(lot_of("one", "task", "a", place) for place in range(4))
-    for limit in (k / 64 for k in range(65)):
+    for limit in (*(k / 64 for k in range(65)), *lots):
         found = Balance(limits={"task": {"a": limit, "z": 0.0}}).of(tally)
         gone = [lot for lot in lots if lot >= limit]
         assert bool(found.limits) == bool(gone)

@@ -19,10 +19,12 @@ from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.benchmarks.vsi.tasks.relations import LEVELS
 from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
+from pipeline.core.schema import Rejection
 from pipeline.core.tables import CANDIDATES
-from pipeline.questions.arrays import CandidateSampler, sets, untried
+from pipeline.core.templates import load_template
+from pipeline.questions.arrays import ANNOTATED, Answers, ArrayTask, CandidateSampler, sets, untried
 from pipeline.questions.cases import Case, CaseTask
-from pipeline.questions.rules import check
+from pipeline.questions.rules import Fact, check, lists
 from pipeline.questions.rules import verdicts as verdicts_of
 from pipeline.questions.selection import select
 from pipeline.questions.usual import nearness
@@ -326,11 +328,19 @@ def test_of_many_each_thing_has_its_share(ordered: bool) -> None:
     among = CandidateSampler(SCOPE, names(30), everything, everything, 2, ordered, most=600)
     found = among.tuples()
     assert len(found) == among.formed <= 600 < among.total == 30 * comb(29, 2) * (2 if ordered else 1)
+    assert among.formed == (30 * perm(5, 2) if ordered else 30 * comb(6, 2)), "one other more each is too many"
     assert len(np.unique(found, axis=0)) == len(found)
     assert (np.bincount(found[:, 0]) == len(found) // 30).all()
     assert len(np.unique(found)) == 30
     rejection = untried(among.total, among.formed)
     assert (rejection.reason, rejection.measured, rejection.limit) == ("more_than_are_tried", among.total, len(found))
+
+
+def test_as_many_tuples_as_may_be_formed_are_all_formed() -> None:
+    """3 pairs beside the first thing, which is one of the others, and 6 beside the fifth; one a thing are never few."""
+    among = CandidateSampler(SCOPE, names(5), np.array([0, 4]), np.arange(4), 2, most=9)
+    assert (among.total, among.formed, len(among.tuples())) == (9, 9, 9)
+    assert CandidateSampler(SCOPE, names(5), np.arange(5), np.arange(5), 2, most=3).formed == 5
 
 
 def test_one_thing_more_displaces_few() -> None:
@@ -376,6 +386,7 @@ def test_what_usually_stands_beside_what(one: str, other: str, near: int) -> Non
 def test_sets_of_many_hold_each_thing() -> None:
     assert sets(SCOPE, names(5), np.arange(5), 4).tolist() == [list(row) for row in combinations(range(5), 4)]
     found = sets(SCOPE, names(60), np.arange(60), 4, most=2000)
+    assert found.shape[1] == 4
     assert len(found) <= 2000 < comb(60, 4)
     assert len(np.unique(found, axis=0)) == len(found)
     assert (np.diff(found, axis=1) > 0).all()
@@ -400,6 +411,130 @@ def test_each_candidate_has_a_row_for_each_number_of_frames() -> None:
         ("sofa", "tv"): [(16, "2.0"), (32, "2.0")],
     }
     assert [row["visible_in"] for row in rows] == [[32], [32], [16, 32]]
+
+
+class Toy(ArrayTask[Any]):
+    """Five candidates of two operands, one of them of a single one: only the third and the last are asked."""
+
+    name, reads, template = "toy", "", "vsi/questions/object_abs_distance"
+    roles, slots = ("first", "second"), ("plain", "rare")
+    flags: Any = np.array(["", "odd", "", "odd", "plain"], dtype=object)
+
+    def operands(self, view: Any) -> Any:
+        return np.array([[0, 1], [1, 3], [2, -1], [3, 2], [0, 3]])
+
+    def untried(self, view: Any) -> Rejection:
+        return untried(9, 5)  # type: ignore[return-value]
+
+    def answer(self, view: Any, operands: Any) -> Answers:
+        gap_m = np.array([1.0, 5.0, 3.0, 9.0, 2.0])
+        subjects = np.array([f"gap {n}" for n in range(5)], dtype=object)
+        return Answers(
+            truth=np.array(["far", "0", "left", "back", "right"], dtype=object),
+            checks=(check("too_near", gap_m, ">=", 2, "m"), check("too_far", gap_m, "<", [9, 9, 8, 9, 7], "m")),
+            facts=(
+                Fact("gap", subjects, gap_m + 0.00000049, "m"),
+                Fact("turn", subjects, np.array([1, 2, np.inf, 4, -0.0000001]), "deg"),
+            ),
+            flags=self.flags,
+            wrong=lists(np.array(list("abcdefg"), dtype=object), np.array([1, 2, 1, 0, 3])),
+            share=np.array([0.1, 0.2, 0.3, 0.4, 0.5]),
+        )
+
+    def answer_in(self, view: Any, operands: Any, truth: Any, budget: int) -> Answers:
+        """Of 8 frames another answer to the first that is asked, and none to the other; of 32 as of all."""
+        assert operands.tolist() == [[2, -1], [0, 3]]
+        if budget == 32:
+            return Answers(truth, (), ())
+        seen = check("not_shown", [20, 19], ">=", 20, "pixels")
+        return Answers(np.array(["back", "left"], dtype=object), (seen,), ())
+
+
+def toy_view(*, examined: bool = False, budgets: tuple[int, ...] = (8, 32)) -> Any:
+    problem = Rejection(reason="not_unique", measured=2.0, limit=1.0, unit="objects")
+    problems = {"plain": [None, problem, None, None], "rare": [None, None, None, problem]}
+    return SimpleNamespace(
+        names=np.array(["bed", "cup", "lamp", "tv"], dtype=object),
+        scene=SimpleNamespace(id="made/one", name="one"),
+        is_examined=examined,
+        budgets=budgets,
+        problems=problems.__getitem__,
+        frames_without=[np.array([3, 4]), np.array([1]), np.array([0, 1]), np.array([0, 5, 9])].__getitem__,
+    )
+
+
+def test_all_that_becomes_of_candidates_by_hand() -> None:
+    """First what is refused as a whole and by role, then a row for each candidate: what is asked has its evidence."""
+    rows = Toy().candidates(toy_view()).to_pylist()
+    template = load_template(Toy.template).identity
+    told = [
+        ("scene", "one"), ("first", "cup"), ("second", "tv"),
+        ("bed", "cup"), ("cup", "tv"), ("lamp",), ("tv", "lamp"), ("bed", "tv"),
+    ]  # fmt: skip
+    assert [row["id"] for row in rows] == question_ids("made/one", "toy", template, told)
+    assert {(row["scene"], row["task"], row["group"]) for row in rows} == {("made/one", "toy", None)}
+    assert [(row["role"], row["operands"]) for row in rows] == [
+        ("scene", ["one"]), ("first", ["cup"]), ("second", ["tv"]),
+        (None, ["bed", "cup"]), (None, ["cup", "tv"]), (None, ["lamp"]), (None, ["tv", "lamp"]), (None, ["bed", "tv"]),
+    ]  # fmt: skip
+    assert [tuple(row[name] for name in ("reason", "measured", "limit", "unit")) for row in rows] == [
+        ("more_than_are_tried", 9, 5, "candidates"), *[("not_unique", 2, 1, "objects")] * 2,
+        ("too_near", 1, 2, "m"), ("answer_is_zero", 0, 0, None), (None,) * 4, ("too_far", 9, 9, "m"), (None,) * 4,
+    ]  # fmt: skip
+    *gone, left, _, right = rows
+    assert [row["answer"] for row in rows[3:]] == [None, None, "left", None, "right"]
+    assert [row["wrong"] for row in rows[3:]] == [None, None, ["d"], None, ["e", "f", "g"]]
+    assert [row["share"] for row in rows[3:]] == [None, None, 0.3, None, 0.5]
+    flags = [[ANNOTATED], ["odd", ANNOTATED], [ANNOTATED], ["odd", ANNOTATED], ["plain", ANNOTATED]]
+    assert [row["flags"] for row in rows] == [None, None, None, *flags]
+    assert [row["visible_in"] for row in rows] == [None] * 5 + [[8, 32], None, [32]]
+    assert [evidence_of(row) for row in rows[3:]] == [None, None, [
+        ("gap", "gap 2", 3.0, None, None, "m"),  # nothing is told of a turn without end
+        ("too_near", "rule", 3.0, ">=", 2.0, "m"),
+        ("too_far", "rule", 3.0, "<", 8.0, "m"),
+    ], None, [
+        ("gap", "gap 4", 2.0, None, None, "m"),
+        ("turn", "gap 4", 0.0, None, None, "deg"),
+        ("too_near", "rule", 2.0, ">=", 2.0, "m"),
+        ("too_far", "rule", 2.0, "<", 7.0, "m"),
+    ]]  # fmt: skip
+    assert str(right["evidence"][1]["value"]) == "0.0", "no -0.0"
+    assert {row["budgets"] for row in gone[:5]} == {None}
+    of_all = {"budget": 32, "evidence": None, "reason": None, "measured": None, "limit": None, "unit": None}
+    of_8 = {"budget": 8, "reason": None, "measured": None, "limit": None, "unit": None, "answer": "back"}
+    seen = {"name": "not_shown", "subject": "rule", "value": 20, "relation": ">=", "limit": 20, "unit": "pixels"}
+    refused = {"reason": "not_shown", "measured": 19, "limit": 20, "unit": "pixels", "answer": None, "evidence": None}
+    assert left["budgets"] == [of_8 | {"evidence": [seen]}, of_all | {"answer": "left"}]
+    assert right["budgets"] == [of_8 | refused, of_all | {"answer": "right"}]
+
+
+def evidence_of(row: dict[str, Any]) -> list[tuple[Any, ...]] | None:
+    names = ("name", "subject", "value", "relation", "limit", "unit")
+    return row["evidence"] and [tuple(entry[name] for name in names) for entry in row["evidence"]]
+
+
+@pytest.mark.parametrize(
+    ("flags", "examined", "found"),
+    [
+        (Toy.flags, True, [None, ["odd"], None, ["odd"], ["plain"]]),
+        (None, True, [None] * 5),
+        (None, False, [[ANNOTATED]] * 5),
+    ],
+)
+def test_flags_are_of_a_candidate_and_of_its_scene(flags: Any, examined: bool, found: list[Any]) -> None:
+    task = Toy()
+    task.flags = flags
+    rows = task.candidates(toy_view(examined=examined, budgets=())).to_pylist()[3:]
+    assert [row["flags"] or None for row in rows] == found
+    assert {(row["budgets"], row["visible_in"]) for row in rows} == {(None, None)}
+
+
+def test_a_twin_lacks_what_is_out_of_the_picture_most() -> None:
+    task, view = Toy(), toy_view()
+    for hides, found in ((None, ("tv", [0, 5, 9])), (1, ("lamp", [0, 1])), (2, ("tv", [0, 5, 9]))):
+        task.hides = hides
+        without, frames = task.twin_frames(view, ("lamp", "tv", "cup"))
+        assert (without, frames.tolist()) == found
 
 
 class Repeating(CaseTask[Any]):
