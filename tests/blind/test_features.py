@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from statistics import fmean
 
 import numpy as np
 import pytest
 from sklearn.tree import ExtraTreeRegressor
 
 from pipeline.blind import forest
-from pipeline.blind.features import encode, rows_of
+from pipeline.blind.features import Rows, encode, rows_of
 from pipeline.blind.items import BlindItem, folds_of, make_item
 from pipeline.blind.shortcut_attackers import _said, elsewhere, ranks
 from tests.blind.panel import nearest_item, nearest_items, number_item, size_items
@@ -59,6 +60,124 @@ def test_a_key_is_the_share_and_the_smoothed_mean_of_other_folds() -> None:
     assert features[4] == pytest.approx([share, in_two]), "a row of fold 1 knows fold 2"
     assert features[12] == pytest.approx([share, in_one])
     assert features[0] == pytest.approx([share, (in_one + in_two) / 2]), "the test row knows both, one at a time"
+
+
+def plain_encoding(rows: Rows, fold: np.ndarray, test: int) -> list[list[float]]:
+    """As `encode`, one row after the other: `_` is a training fold, whose own answers its rows do not see."""
+    own, target = fold[rows.question].tolist(), rows.target.tolist()
+    training = [n for n in sorted(set(own)) if n != test]
+
+    def of_key(kind: list[list[int]], key: int, left_out: int) -> list[float]:
+        known = [n for n in range(len(own)) if own[n] not in (test, left_out)]
+        here = [target[n] for n in known for code in kind[n] if code == key]
+        every = [target[n] for n in known] or [0.0]
+        center = 0.0 if rows.choice else fmean(every)
+        spread = 0.0 if rows.choice else fmean((one - center) ** 2 for one in every)
+        mean = (sum(here) + 2 * center) / (len(here) + 2)
+        square = (sum(one * one for one in here) + 2 * (spread + center**2)) / (len(here) + 2)
+        found = [np.log((len(here) + 1) / (len(known) + 1)), mean]
+        return found if rows.choice else [*found, max(square - mean**2, 0.0) ** 0.5]
+
+    encoded = []
+    for n, plain in enumerate(rows.plain.tolist()):
+        columns = list(plain)
+        for codes in rows.keys:
+            kind = codes.tolist()
+            unseen = training if own[n] == test else [own[n]]
+            told = [of_key(kind, key, left_out) for left_out in unseen for key in kind[n] if key >= 0]
+            columns += [fmean(column) for column in zip(*told, strict=True)] or [0.0] * (2 if rows.choice else 3)
+        encoded.append(columns)
+    if not rows.choice:
+        return encoded
+    beside = [[m for m, q in enumerate(rows.question) if q == question] for question in rows.question]
+    return [
+        [*own, *(one - fmean(encoded[m][column] for m in beside[n]) for column, one in enumerate(own))]
+        for n, own in enumerate(encoded)
+    ]
+
+
+def of_three_kinds() -> list[BlindItem]:
+    """Options of different number, of a wording that no template has: names, words and pairs of words."""
+    words, random = ["red sofa", "sofa", "tall lamp", "tv, lamp", "lamp, tv", "door"], np.random.default_rng(4)
+    items = []
+    for n in range(14):
+        options = random.permutation(words)[: 2 + n % 3].tolist()
+        text = f"Is it {'1. by 2. near' if n % 4 else 'by'} the {'bed' if n % 2 else 'big bed'}?"
+        item = make_item(n, "t", f"s{n}", text, options, "ABCD"[int(random.integers(len(options)))])
+        item.__dict__["names"] = {"a": "bed", "b": "tv"} if n % 3 else {"a": "rug"}
+        items.append(item)
+    return items
+
+
+@pytest.mark.parametrize("test", [0, 2, 3])
+@pytest.mark.parametrize("kind", ["options", "numbers"])
+def test_keys_are_encoded_as_in_plain_python(kind: str, test: int) -> None:
+    items = of_three_kinds() if kind == "options" else [
+        number_item(n, 3 + n * n % 17, names, task="object_abs_distance")
+        for n, names in enumerate([("bed", "tv"), ("tv", "sofa"), ("sofa", "bed"), ("door", "bed"), ("lamp", "tv")] * 3)
+    ]  # fmt: skip
+    rows, fold = rows_of(items), np.array([0, 1, 3, 1, 2, 3, 0, 1, 2, 3, 3, 1, 0, 2, 2][: len(items)])
+    assert len(rows.keys) > 1
+    np.testing.assert_allclose(encode(rows, fold, test), plain_encoding(rows, fold, test), atol=1e-8)
+
+
+def test_keys_of_an_option_by_hand() -> None:
+    """An option beside the name, in either role with it, and against each other option."""
+    one = make_item(0, "object_rel_distance", "s", "Which?", ["lamp", "tv"], "A")
+    other = make_item(1, "object_rel_distance", "s", "Which?", ["bed", "lamp"], "A")
+    for item, name in ((one, "bed"), (other, "tv")):
+        item.__dict__.update(fields={}, names={"primary": name})
+    alone, with_name, either, against, named_against, *rest = (codes.tolist() for codes in rows_of([one, other]).keys)
+    lamp, tv, bed, lamp_again = range(4)
+    assert rest == []
+    assert alone[lamp] == alone[lamp_again]
+    assert len({*map(tuple, alone)}) == 3
+    assert len({*map(tuple, with_name)}) == 4, "a lamp beside a bed and beside a tv"
+    assert either[tv] == either[bed] != either[lamp]
+    assert [len(row) for row in against] == [1] * 4
+    assert len({*map(tuple, against)}) == 4
+    assert len({*map(tuple, named_against)}) == 4
+    order = make_item(0, "obj_appearance_order", "s", "In what order?", ["bed, sofa, tv", "tv, sofa, bed"], "A")
+    *_, places, first, before, words = (codes.tolist() for codes in rows_of([order]).keys)
+    assert places == [[0, 1, 2], [3, 1, 4]], "the sofa is the second of both"
+    assert first == [[0], [1]]
+    assert before == [[0, 1, 2], [3, 4, 5]]
+    assert words == [[0, 1, 2], [0, 1, 2]]
+
+
+def test_numbers_of_an_option_by_hand() -> None:
+    """Its place and length, of how many parts, how alike, whether as listed, how far moved, its rank, and the text."""
+    text = "1. Go forward. 2. Turn. Which one is it?"
+    item = make_item(0, "t", "s", text, ["12", "7", "7.5", "-3"], "B")
+    item.__dict__["fields"] = {"what": ("7",)}
+    assert rows_of([item]).plain.tolist() == [
+        [0, 2, 1, 0, 0, 0, 3, 4, 9, 2],
+        [1, 1, 1, 0, 1, 0, 1, 4, 9, 2],
+        [2, 3, 1, 0, 0, 0, 2, 4, 9, 2],
+        [3, 2, 1, 0, 0, 0, 0, 4, 9, 2],
+    ]
+    assert rows_of([item]).target.tolist() == [-0.25, 0.75, -0.25, -0.25]
+    orders = make_item(0, "t", "s", "Which?", ["a, b, c", "c, b, a", "b, a, c"], "C")
+    orders.__dict__["fields"] = {"what": ("b", "a", "c")}
+    assert rows_of([orders]).plain.tolist() == [
+        [0, 7, 3, 2 / 6, 0, 2, 0, 3, 1, 0],
+        [1, 7, 3, 1 / 6, 0, 4, 0, 3, 1, 0],
+        [2, 7, 3, 1 / 6, 1, 0, 0, 3, 1, 0],
+    ]
+    number = number_item(0, 7, ["bed"])
+    assert rows_of([number]).plain.tolist() == [[len(number.text.split()), 0]]
+    assert rows_of([number]).target == pytest.approx([np.log(350 + np.sqrt(350**2 + 1))])
+
+
+def test_rows_of_some_questions_are_counted_anew() -> None:
+    rows = rows_of(of_three_kinds())
+    some = rows.of(np.array([1, 4, 13]))
+    mine = np.isin(rows.question, [1, 4, 13])
+    assert some.question.tolist() == [0] * 3 + [1] * 3 + [2] * 3
+    assert some.target.tolist() == rows.target[mine].tolist()
+    assert some.plain.tolist() == rows.plain[mine].tolist()
+    assert [codes.tolist() for codes in some.keys] == [codes[mine].tolist() for codes in rows.keys]
+    assert rows.of(np.array([], dtype=int)).question.tolist() == []
 
 
 def test_a_name_never_seen_has_the_mean_of_all() -> None:
