@@ -288,6 +288,30 @@ def test_models_are_asked_side_by_side_and_told_in_order(tmp_path: Path) -> None
     assert sorted(seen) == [("one", 1, 1), ("two", 1, 1)]
 
 
+def test_progress_of_batches_is_told_of_what_all_are_expected_to_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two at a time of three that are shown in 1, 1 and 3 orders, by their ids 3, 5, 9: 4 of 2, so 6 of all three."""
+    monkeypatch.setattr(pipeline.blind.ask, "BATCH_QUESTIONS", 2)
+    steps: list[tuple[str, int, int]] = []
+    ask(
+        table(MIXED),
+        [spec()],
+        tmp_path / "replies.sqlite",
+        config=AskConfig(orders=None),
+        opener=lambda spec, key: Scripted(says("B")),
+        progress=lambda *step: steps.append(step),
+    )
+    assert [done for _, done, _ in steps] == [1, 2, 3, 4, 5]
+    assert [total for _, _, total in steps] == [6] * 4 + [5]
+
+
+def test_of_several_errors_the_one_that_can_be_acted_on_is_told() -> None:
+    one, other, own = ValueError("a"), KeyError("b"), ConfigError("c")
+    assert pipeline.blind.ask._first(BaseExceptionGroup("", [one, other])) is one
+    assert pipeline.blind.ask._first(BaseExceptionGroup("", [one, own, other])) is own
+
+
 def test_progress_of_a_sample_ends_at_its_own_total(tmp_path: Path) -> None:
     steps: list[tuple[str, int, int]] = []
     ask(

@@ -16,7 +16,7 @@ import pytest
 
 from pipeline.blind.attack import SCORES, score_column, stress_test
 from pipeline.blind.features import encode, rows_of
-from pipeline.blind.filtering import FILTERED, _guessed, filtered, text_only
+from pipeline.blind.filtering import FILTERED, _check, _guessed, filtered, text_only
 from pipeline.blind.items import BlindItem, folds_of
 from pipeline.blind.priors import PRIORS
 from pipeline.blind.rule import rule
@@ -189,3 +189,46 @@ def test_chance_by_frequency_is_the_best_constant_of_numbers_and_the_commonest_o
     written = [question(n, ["4", "5"], text) for n, text in enumerate(("4", "4", "5"))]
     assert frequency(written) == pytest.approx(2 / 3), "they are chosen"
     assert frequency([question(n, ["left", "right"], "left") for n in range(3)]) == 1.0
+
+
+def easier(was: dict[str, list[float]], now: dict[str, list[float]], *, groups: bool = False) -> str:
+    """What is said of twenty questions, two a scene, of which the first few stay."""
+    n, stay = len(was["forest"]), len(now["forest"])
+    rows = [question(i, ["a", "b"], "a", "t", f"d/s{i // 2}") | {"group": str(i) if groups else None} for i in range(n)]
+    nothing, mine = np.full(n, np.nan), np.arange(n) < stay
+    before, after = (
+        {name: np.array(scores.get(name, nothing[: len(scores["forest"])])) for name in SCORES.names}
+        for scores in (was, now)
+    )
+    columns = {"id": pa.array(range(n)), "task": ["t"] * n}
+    columns |= {"asked": score_column(before, np.ones(n, dtype=bool)), "left": score_column(after, mine)}
+    try:
+        _check(pa.table(columns), questions_table(rows))
+    except BiasError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "stay", "groups", "said"),
+    [
+        ([0.5] * 20, 0.509, 10, False, False),  # a hundredth more is none
+        ([0.5] * 20, 0.511, 10, False, True),
+        ([0.5] * 20, 0.9, 9, False, False),  # nine tell nothing
+        ([0.5] * 20, 0.9, 20, False, False),  # none was removed
+        ([0.0, 0, 1, 1] * 5, 0.842, 10, False, False),  # 0.5 with an error of √(10 · 10 / 9) / 20, twice
+        ([0.0, 0, 1, 1] * 5, 0.844, 10, False, True),
+        ([0.0, 0, 1, 1] * 5, 0.738, 10, True, False),  # √(5 · 20 / 19) / 20, where each is of a group of its own
+        ([0.0, 0, 1, 1] * 5, 0.740, 10, True, True),
+    ],
+)
+def test_what_is_easier_to_guess_by_hand(was: list[float], now: float, stay: int, groups: bool, said: bool) -> None:
+    found = easier({"forest": was}, {"forest": [now] * stay}, groups=groups)
+    assert found.startswith("blind filtering made what is left easier") == said
+
+
+def test_the_best_attacker_after_is_compared_with_the_best_one_before() -> None:
+    was = {"forest": [0.5] * 20, "by letter": [0.6] * 20, "by text": [0.4] * 20, "by words": [0.9] * 19 + [np.nan]}
+    for after, said in ((0.609, False), (0.62, True)):
+        now = {"forest": [0.5] * 12, "by letter": [0.5] * 12, "by text": [after] * 12, "by words": [0.9] * 12}
+        assert ("t: by letter 0.600 -> by text 0.620 ± 0.000." in easier(was, now)) == said

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from pipeline.blind.ask import REPLIES, ask
 from pipeline.blind.config import AskConfig, PruneConfig, RuleConfig
-from pipeline.blind.forecast import forecasts, mean_forecast
+from pipeline.blind.forecast import bound, forecasts, mean_forecast
 from pipeline.blind.totals import totals_of, unanswered
-from pipeline.llm.base import Price, Usage
+from pipeline.llm.base import ModelSpec, Price, Usage
 from pipeline.llm.budget import NO_CAP, Money, PriceTable
 from tests.blind.test_ask import MIXED, Scripted, says, spec
 from tests.llm.asking import table
@@ -63,6 +63,19 @@ def test_the_forecast_is_never_less_than_the_bill(tmp_path: Path) -> None:
     model = Scripted(says("B"))
     asked = ask(table(MIXED), [spec()], cache, opener=lambda spec, key: model, money=Money(PRICES))
     assert found.most_usd >= asked.totals[0].cost_usd
+
+
+@pytest.mark.parametrize(("orders", "requests"), [(3, 7 + 4 * 3), (None, 7 + 4 * 5)])
+def test_questions_that_are_not_made_yet_are_bounded(orders: int | None, requests: int) -> None:
+    """Seven numbers and four with options, of 160 tokens each, whose replies take all the room they have."""
+    local = ModelSpec.model_validate({"provider": "embedded", "model": "small"})
+    for money, usd in (
+        (Money(PRICES), requests * (160 + 2 * 50)),
+        (Money(PriceTable(as_of="2025-12", models={})), None),
+    ):
+        (found,) = bound(7, 4, [local, spec(max_tokens=50)], AskConfig(orders=orders), money)
+        assert (found.requests, found.asked, found.input_tokens) == (requests, requests, 160 * requests)
+        assert (found.output_tokens, found.likely_usd, found.most_usd) == (None, None, usd)
 
 
 def test_models_that_failed_are_named_with_what_went_wrong(tmp_path: Path) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from math import isfinite, log, nan
+from math import inf, isfinite, log, nan
 from statistics import fmean, median
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.blind import attack, config, features, filtering, forecast, forest, items, priors, prune, rule
-from pipeline.blind.forest import GUESSES, guesses_of
+from pipeline.blind.attack import CHANCE, FOREST, attack_in
+from pipeline.blind.forest import GUESSES, FittedForest, guesses_of, score_fold
 from pipeline.blind.items import BlindItem, make_item
 from pipeline.blind.shortcut_attackers import (
     SHORTCUT_ATTACKERS,
@@ -362,3 +364,113 @@ def test_figures_of_one_release_compare_with_those_of_the_next_while_these_stay(
     assert (rule.CLOSED, rule.CONSTANT) == (10, 0.95)
     assert (config.NUMBER_THRESHOLD, config.MAX_FAILED, config.SAMPLE, config.BATCH) == (0.5, 0.05, 48, 50)
     assert (forecast.PROMPT_TOKENS, forecast.ORDERS) == (160, 5), "of a plan before there are questions"
+
+
+@pytest.mark.parametrize("kind", [numbers, choices])
+def test_forests_guess_as_in_plain_python(kind: Callable[[], list[BlindItem]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of options the mean of the trees, as a share of the question's; of numbers what earns most in the same leaves."""
+    monkeypatch.setattr(forest, "TREES", 4)
+    items = kind()
+    rows, truth = features.rows_of(items), np.array([float(item.number or 0) for item in items])
+    fit = FittedForest(rows, truth, FOLDS, 2, seed=5)
+    bias, earned_ = score_fold(fit)
+    train, columns = FOLDS[rows.question] != 2, features.encode(rows, FOLDS, 2)
+    known, asked = columns[train].astype(np.float32), columns[~train].astype(np.float32)
+    tested = [n for n in range(48) if FOLDS[n] == 2]
+    if rows.choice:
+        right = np.array([place == item.right for item in items for place in range(3)])
+        trees = forest._grown(columns[train], right[train].astype(float), int(columns.shape[1] ** 0.5), 5)
+        worths = (sum(tree.predict(asked)[:, 0] for tree in trees) / 4).reshape(-1, 3).round(9) + 1e-6
+        places = [items[n].right or 0 for n in tested]
+        assert bias == pytest.approx([own[place] / own.sum() for own, place in zip(worths, places, strict=True)])
+        assert earned_.tolist() == [shared(own.tolist(), place) for own, place in zip(worths, places, strict=True)]
+        return
+    trees = forest._grown(columns[train], rows.target[train], columns.shape[1], 5)
+    guesses, others_ = guesses_of(truth[train]), [items[n] for n in range(48) if FOLDS[n] != 2]
+    for place, n in enumerate(tested):
+        worth = np.zeros(len(guesses))
+        for tree in trees:
+            leaf, leaves = tree.apply(asked)[place], tree.apply(known)
+            beside = [item for item, own in zip(others_, leaves, strict=True) if own == leaf]
+            worth += [fmean(earned(guess, item) for item in beside) for guess in guesses]
+        assert earned_[place] == bias[place] == pytest.approx(earned(guesses[worth.round(9).argmax()], items[n]))
+
+
+def assessed(*, choice: bool, numbers: Sequence[int] = (1, 2, 3, 40), **earned: Sequence[Sequence[float]]) -> Any:
+    """Of four questions in groups of their own; scores of each dealing, and the forest's bias of each."""
+    items = [make_item(n, "t", f"s{n}", "?", None, str(number)) for n, number in enumerate(numbers)]
+    tested = SimpleNamespace(rows=SimpleNamespace(choice=choice), items=items)
+    names = [name for name in earned if name != "bias"]
+    drawn = [
+        ({name.replace("_", " "): np.array(earned[name][n]) for name in names}, np.array(earned["bias"][n]))
+        for n in range(len(earned["bias"]))
+    ]
+    return prune._assess(tested, drawn)  # type: ignore[arg-type]
+
+
+def test_the_strongest_attacker_of_a_task_by_hand() -> None:
+    """The mean of two dealings: 0.625 with an error of √(0.6875 · 4 / 3) / 4; what has no guess is none."""
+    chance, bias = [[0.25] * 4] * 2, [[0.2, 0.4, 0.6, 0.8], [0.4, 0.2, 0.2, 0.8]]
+    by_text = [[1, 1, 0, 1], [1, 0, 0, 1]]
+    unsure, unknown = [[1, 1, 0, 0]] * 2, [[1, 1, 1, nan]] * 2
+    found = assessed(choice=True, chance=chance, bias=bias, by_text=unsure, by_name=unknown, forest=[[0.3] * 4] * 2)
+    assert found.points == pytest.approx(4 * 0.05), "the forest is surely above chance, if by less"
+    assert found.bias == pytest.approx([0.05, 0.05, 0.15, 0.55])
+    assert found.errors > 1e6
+    found = assessed(choice=True, chance=chance, bias=bias, by_text=by_text, forest=[[0.25] * 4] * 2)
+    assert (found.points, found.room) == (pytest.approx(4 * 0.375), 0.75)
+    assert found.errors == pytest.approx(0.375 / (np.sqrt(0.6875 * 4 / 3) / 4))
+    assert found.bias == pytest.approx([(1 + 0.3) / 2 - 0.25, (0.5 + 0.3) / 2 - 0.25, 0.2 - 0.25, (1 + 0.8) / 2 - 0.25])
+
+
+def test_numbers_are_told_by_more_than_the_best_constant_says() -> None:
+    """2 for 1, 2, 3 and 40 earns 0, 1, 0.4 and 0; constants themselves are no attackers, and luck is always left."""
+    constant = (1 + 0.4) / 4
+    found = assessed(
+        choice=False, chance=[[0.1] * 4], bias=[[0.5] * 4], median=[[1.0] * 4], most_frequent=[[1.0] * 4],
+        by_name=[[0.5] * 4], forest=[[0.4] * 4],
+    )  # fmt: skip
+    assert (found.points, found.room) == (pytest.approx(4 * (0.5 - constant)), pytest.approx(1 - constant))
+    sure = assessed(choice=False, numbers=(7, 7, 7, 7), chance=[[0.1] * 4], bias=[[1.0] * 4], by_name=[[1.0] * 4])
+    assert (sure.points, sure.errors, sure.room) == (0, 0, 0.25)
+    high = assessed(choice=False, chance=[[0.6] * 4], bias=[[1.0] * 4], by_name=[[1.0] * 4])
+    assert high.points == pytest.approx(4 * 0.4), "chance may be above the best constant"
+
+
+def test_a_budget_takes_the_most_biased_of_all_tasks_by_hand() -> None:
+    def task(name: str, first: int, bias: Sequence[float], quota: int) -> Any:
+        items = [SimpleNamespace(id=first + n) for n in range(len(bias) + 1)]
+        tested = SimpleNamespace(task=name, items=items)
+        return SimpleNamespace(tested=tested, bias=np.array(bias), left=np.arange(1, len(bias) + 1), quota=quota)
+
+    tasks = [task("a", 10, [0.1, 0.5, 0.5, 0.2], 3), task("b", 0, [0.5, 0.9, 0.3], 2)]
+
+    def chosen(budget: float, batch: int) -> dict[str, list[int]]:
+        found = prune._chosen(tasks, budget, config.PruneConfig(batch=batch))
+        return {name: own.tolist() for name, own in found.items()}
+
+    assert chosen(inf, 1) == {"a": [1, 2, 3], "b": [1, 0]}
+    assert chosen(4, 9) == {"a": [1, 2], "b": [1, 0]}, "of equals the lowest id"
+    assert chosen(2, 9) == {"a": [], "b": [1, 0]}
+    assert chosen(9, 3) == {"a": [1], "b": [1, 0]}
+
+
+def test_what_attackers_earn_in_given_folds_is_put_in_the_place_of_its_question() -> None:
+    """Two tasks, mixed: each has the scores that it has alone."""
+    one = numbers()
+    other = [replace(item, id=100 + int(item.id), task="u") for item in choices()]
+    for item, plain in zip(other, choices(), strict=True):
+        about(item, plain.names["x"])
+    mixed = [item for pair in zip(other, one, strict=True) for item in pair]
+    fold = np.repeat(FOLDS, 2)
+    scores = attack.ForestScores(*(np.random.default_rng(n).random(96) for n in range(3)))
+    found = attack_in(mixed, fold, scores)
+    assert found[FOREST].tolist() == scores.earned.tolist()
+    assert found[CHANCE].tolist() == scores.chance.tolist()
+    assert found["by name"][1::2].tolist() == priors.by_name(one, FOLDS).tolist()
+    assert found["by name"][::2].tolist() == priors.by_name(other, FOLDS).tolist()
+    assert np.isnan(found["median"][::2]).all()
+    median_ = priors.task_median(one, FOLDS)
+    assert median_ is not None
+    assert found["median"][1::2].tolist() == median_.tolist()
+    assert np.isnan(found["by other questions"]).all(), "none of a group has another"

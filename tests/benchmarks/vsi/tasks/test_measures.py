@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 from scipy.spatial.distance import cdist
 
-from pipeline.benchmarks.vsi.rules import PROFILES, Rules
-from pipeline.benchmarks.vsi.tasks.measures import ObjectCounting
+from pipeline.benchmarks.vsi.rules import PROFILES, WORDS, NameLists, Rules
+from pipeline.benchmarks.vsi.tasks import measures
+from pipeline.benchmarks.vsi.tasks.measures import AbsDistance, ObjectCounting, _usual_share, _whole
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.geometry.grids import grid_cloud
 from pipeline.questions.arrays import ANNOTATED
@@ -499,3 +500,162 @@ def test_counts_of_revsi_that_few_are_asked_of(counts: dict[str, int], share: fl
     task = ObjectCounting(roles=("first", "second")[: len(counts)])
     found = task.answer(view, np.arange(len(counts))[None])
     assert (found.truth.tolist(), found.share.tolist()) == ([str(sum(counts.values()))], [share])
+
+
+def names_of(*names: str) -> np.ndarray:
+    return np.array(names, dtype=object)
+
+
+@pytest.fixture
+def usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Crates are 1 m long in the median of five boxes and 1.5 m to people; of few boxes of a kind nothing is known."""
+    crates = SimpleNamespace(boxes=5, median_m=1.0, rarely_above_m=1.25)
+    kinds = {"crate": crates, "seldom": SimpleNamespace(boxes=4, median_m=1.0, rarely_above_m=1.0)}
+    kinds["flag"] = SimpleNamespace(boxes=9, median_m=2.0, rarely_above_m=2.6)
+    monkeypatch.setattr(measures, "TYPICAL", kinds)
+    monkeypatch.setattr(measures, "USUAL", {"size_cm": {"crate": 150.0, "globe": 30.0}})
+
+
+@pytest.mark.usefixtures("usual")
+def test_usual_sizes_by_hand() -> None:
+    """In the text the geometric mean of both, 122 cm, in steps of 5; each alone where the other is not known."""
+    found = [measures._usual_cm(name) for name in ("crate", "flag", "globe", "seldom", "comet")]
+    assert found == [(100, 120, 150), (200, 200, 200), (30, 30, 30), None, None]
+    assert measures._of_one_size(1.25) == {"crate": 1.0}
+    assert measures._of_one_size(1.24) == {}
+    assert measures._of_one_size(1.3) == {"crate": 1.0, "flag": 2.0}
+
+
+@pytest.mark.usefixtures("usual")
+@pytest.mark.parametrize(
+    ("name", "size_cm", "share"),
+    [
+        ("crate", 164.9, 0.2),  # less than a tenth above what people say
+        ("crate", 165.1, 1), ("crate", 91.0, 0.2), ("crate", 90.9, 1), ("crate", 120.0, 0.2),
+        ("flag", 219.0, 0.2), ("flag", 221.0, 1), ("comet", 5.0, 1), ("seldom", 100.0, 1),
+        ("bed", 179.9, 1), ("bed", 180.0, 0.3), ("Bed", 210.0, 0.3), ("bed", 210.1, 1), ("sofa", 200.0, 1),
+    ],
+)  # fmt: skip
+def test_sizes_that_everybody_knows_are_seldom_asked(name: str, size_cm: float, share: float) -> None:
+    words = NameLists(usual_cm={"bed": (180, 210, 0.3)}, usual_share=0.2, usual_factor=1.1)
+    assert _usual_share(names_of(name, "comet"), np.array([size_cm, 7.0]), words).tolist() == [share, 1]
+    of_one_size = words.model_copy(update={"whole_factor": 1.25})
+    found = _usual_share(names_of(name), np.array([size_cm]), of_one_size).tolist()
+    assert found == [0.0 if name == "crate" else share]
+    assert _usual_share(names_of(name), np.array([size_cm]), NameLists()).tolist() == [1]
+
+
+@pytest.mark.usefixtures("usual")
+def test_a_box_below_what_all_of_its_name_measure_may_be_a_part() -> None:
+    assert _whole(names_of("crate"), np.array([0.1]), None) == ()
+    (rule,) = _whole(names_of("crate", "crate", "flag"), np.array([0.8, 0.79, 0.1]), 1.25)
+    assert (rule.reason, rule.relation, rule.unit) == ("may_be_a_part", ">=", "m")
+    assert (rule.ok.tolist(), rule.limit.tolist()) == ([True, False, True], [0.8, 0.8, 0.0])
+    assert rule.measured.tolist() == [0.8, 0.79, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("counts", "shares"),
+    [
+        # A quarter of what is asked may be twos: a third of the number of others, which are two here.
+        ({"bed": 2, "chair": 3, "cup": 1, "lamp": 1}, [2 / 3, 1, 0.4, 1]),
+        ({"bed": 2, "chair": 3, "cup": 1, "table": 2}, [1 / 3, 1, 0.4, 1 / 3]),
+        ({"bed": 2, "chair": 3, "sofa": 4, "table": 5, "tv": 6}, [1, 1, 1, 1, 1]),
+        ({"bed": 2, "lamp": 1}, [0, 1]),
+        ({"chair": 3, "Cup": 1}, [1, 0.4]),
+    ],
+)
+def test_counts_that_are_common_are_asked_less_often(
+    counts: dict[str, int], shares: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = NameLists(challenging=frozenset({"cup"}), challenging_shares={1: 0.4}, common_counts={2: 0.25})
+    monkeypatch.setitem(WORDS, "strict", words)
+    numbers = np.array(list(counts.values()))
+    view = SimpleNamespace(rules=PROFILES["strict"], categories=names_of(*counts), count=numbers, boxed=numbers + 1)
+    found = ObjectCounting().answer(view, np.arange(len(counts))[:, None])
+    assert found.share is not None
+    assert found.share.tolist() == pytest.approx(shares)
+    (enough,) = found.checks
+    least = {"cup": 1}
+    assert enough.limit.tolist() == [least.get(name.lower(), 2) for name in counts]
+    assert enough.ok.tolist() == [n >= least.get(name.lower(), 2) for name, n in counts.items()]
+    assert [fact.value.tolist() for fact in found.facts] == [numbers.tolist(), (numbers + 1).tolist()]
+
+
+@pytest.mark.parametrize(("least", "limits"), [(0, [0, 0]), (1, [1, 1]), (3, [1, 3])])
+def test_of_challenging_names_one_is_enough_and_fewer_where_fewer_are(least: int, limits: list[int]) -> None:
+    rules = PROFILES["revsi"].model_copy(update={"min_count": least})
+    numbers = np.array([1, 1])
+    view = SimpleNamespace(rules=rules, categories=names_of("chair", "orb"), count=numbers, boxed=numbers)
+    assert ObjectCounting().answer(view, np.array([[0], [1]])).checks[0].limit.tolist() == limits
+    pairs = ObjectCounting(roles=("first", "second")).answer(view, np.array([[0, 1]]))
+    assert pairs.checks[0].limit.tolist() == [least], "of two each has to be there more than once"
+
+
+def test_short_distances_are_asked_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below 1 m a third, below 2 m two thirds; at the limit itself as beyond it."""
+    words = NameLists(distance_shares=((1.0, 0.3), (2.0, 0.6)), sprawling=("rug",))
+    monkeypatch.setitem(WORDS, "strict", words)
+    apart = np.array([[0, 0.99, 1.0, 1.99], [0, 0, 2.0, 5.0], [0, 0, 0, 0.2], [0, 0, 0, 0]])
+    names = names_of("bed", "lamp", "rug", "tv")
+    view = SimpleNamespace(
+        rules=PROFILES["strict"], categories=names, distance_m=apart, pair_names=lambda a, b: names[a] + "-" + names[b]
+    )
+    found = AbsDistance().answer(view, np.array([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]))
+    assert found.share is not None
+    assert found.share.tolist() == [0.3, 0.6, 0.6, 1, 1, 0.3]
+    unfit, near = found.checks
+    assert (unfit.reason, unfit.ok.tolist()) == ("name_is_not_asked", [True, False, True, False, True, False])
+    assert (near.reason, near.ok.tolist()) == ("objects_too_close", [True] * 6)
+    assert found.facts[0].subject.tolist()[3] == "lamp-rug"
+
+
+@pytest.mark.parametrize(
+    ("task", "operands", "options", "labels", "fields", "canonical"),
+    [
+        ("object_abs_distance", ("bed", "tv"), None, (), {"first": "bed", "second": "tv"}, ("bed", "tv")),
+        ("object_counting_multiple", ("cup", "tv"), None, (), {"first": "cup", "second": "tv"}, ("cup", "tv")),
+        ("object_size_estimation", ("bed",), None, (), {"category": "bed"}, ("bed",)),
+        (
+            "object_rel_distance", ("tv", "bed", "cup"), ("cup", "bed"), ("bed", "cup"),
+            {"primary": "tv", "choices": ("cup", "bed")}, ("tv", "bed", "cup"),
+        ),
+        (
+            "object_rel_distance", ("tv", "bed", "cup"), None, ("bed", "cup"),
+            {"primary": "tv", "choices": ("bed", "cup")}, ("tv", "bed", "cup"),
+        ),
+        (
+            "obj_appearance_order", ("bed", "tv"), ("tv, bed", "bed, tv"), ("bed, tv", "tv, bed"),
+            {"choices": ("tv", "bed")}, ("bed", "tv"),
+        ),
+        (
+            "obj_appearance_order", ("bed", "tv"), None, ("bed, tv", "tv, bed"),
+            {"choices": ("bed", "tv")}, ("bed", "tv"),
+        ),
+        (
+            "object_rel_direction_easy", ("bed", "tv", "cup"), None, ("left", "right"),
+            {"standing": "bed", "facing": "tv", "asked": "cup"}, ("bed", "tv", "cup"),
+        ),
+        (
+            "route_planning", ("bed", "tv", "tv", "cup"), None, (),
+            {
+                "start": "bed", "facing": "tv", "destination": "cup",
+                "steps": "1. Go forward until the tv 2. [please fill in] 3. Go forward until the cup",
+            },
+            ("bed", "tv", "tv", "cup"),
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_offered_and_what_stands_in_the_text(
+    task: str,
+    operands: tuple[str, ...],
+    options: tuple[str, ...] | None,
+    labels: tuple[str, ...],
+    fields: dict[str, Any],
+    canonical: tuple[str, ...],
+) -> None:
+    assert TASKS[task].labels(operands, "") == labels
+    assert TASKS[task].fields(operands, options) == fields
+    assert TASKS[task].canonical(fields) == canonical
+    if set(fields) == {"first", "second"}:
+        assert TASKS[task].canonical({"first": fields["second"], "second": fields["first"]}) == canonical

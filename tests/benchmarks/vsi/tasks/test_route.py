@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import shapely.affinity
 
 from pipeline.benchmarks.vsi.audit import operands_of
 from pipeline.benchmarks.vsi.rules import PROFILES, STRICT, Rules
+from pipeline.benchmarks.vsi.tasks import route
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import Operands
@@ -100,11 +102,142 @@ def test_routes_are_all_of_one_and_two_legs_and_what_goes_on_from_these() -> Non
     assert TASK.operands(IndoorView(make_scene(CROSS, area=64), STRICT)).shape == (0, 5)
 
 
+def test_how_many_routes_there_are_beyond_those_that_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of five things 60 triples, each of two routes, and what goes on from those that can be walked."""
+    monkeypatch.setattr(route, "MOST", 40)
+    view = IndoorView(on_floor(make_scene(CROSS, area=64)), STRICT)
+    tried = [row for row in TASK.candidates(view).to_pylist() if row["role"] is None]
+    short = [own for own in tried if len(own["operands"]) == 3 or own["operands"][1:2] == own["operands"][2:-1]]
+    sound = [own for own in short if own["reason"] in (None, route.FEW)]
+    refusal = TASK.untried(view)
+    assert refusal is not None
+    assert (refusal.reason, refusal.limit, refusal.unit) == ("more_than_are_tried", len(tried), "candidates")
+    assert refusal.measured == 120 + sum(5 - len({*own["operands"]}) for own in sound)
+    assert 0 < len(short) < len(tried) <= 40
+    monkeypatch.undo()
+    assert TASK.untried(IndoorView(on_floor(make_scene(CROSS, area=64)), STRICT)) is None
+
+
 def test_what_stands_in_the_way_is_measured() -> None:
     _, verdict = asked(on_floor(make_scene(CROSS, area=64)), "lamp", "bed", "plant")
     # From the lamp to the plant the table is met: the way begins beside the lamp, 0.5 m from its centre.
     assert verdict["reason"] == "something_in_the_way"
     assert verdict["measured"] < verdict["limit"]
+
+
+def test_a_walk_by_hand() -> None:
+    """From (-1.5, -1) at the couch to the rack, and from where one touches it, (0.1, 1.4), to the oven."""
+    objects: list[Placed] = [
+        ("oven", (1, -1, 0.5), (0.4, 0.4, 1), 0),
+        ("rack", (0.5, 2, 0.5), (0.4, 1.0, 1), 0),
+        ("couch", (-2, -1, 0.5), (0.6, 0.4, 1), 0),
+    ]
+    first, second = math.degrees(math.atan2(3, 2)), math.degrees(math.atan2(-2.4, 0.9))
+    long, short = 0.8 * math.hypot(2, 3), 2 / 2.4 * math.hypot(0.9, 2.4)
+    names = ("couch", "oven", "rack", "oven")
+    for placed in (objects, objects[::-1]):
+        view = IndoorView(on_floor(make_scene(placed, area=64)), STRICT)
+        rows = np.array([[view.index[name] for name in names] + [-1]])
+        answers = TASK.answer(view, rows)
+        assert [float(fact.value[0]) for fact in answers.facts[:4]] == pytest.approx(
+            [first, long, second - first, short]
+        )
+        walked = TASK._walk(view, rows)
+        centres = math.degrees(math.atan2(3, 2.5))
+        plain = [centres, math.degrees(math.atan2(-3, 0.5)) - centres]
+        assert walked.plain_deg[0, :2].tolist() == pytest.approx(plain)
+        assert np.isinf(walked.free_m[0, :2]).all()
+        turns, verdict = asked(view.scene, *names)
+        assert turns == "Turn Left, Turn Right"
+        assert (verdict["reason"], verdict["limit"]) == ("near_turn_boundary", 10)
+        assert verdict["measured"] == pytest.approx(135 - (first - second), abs=1e-6)
+    crate: Placed = ("crate", (-0.5, 0.5, 0.5), (0.2, 0.2, 1), 0)
+    _, verdict = asked(on_floor(make_scene([crate, *objects], area=64)), *names[:3])
+    assert verdict["reason"] == "something_in_the_way"
+    assert (verdict["measured"], verdict["limit"]) == pytest.approx((0.4 * math.hypot(2, 3), long), abs=1e-6)
+
+
+def test_the_order_of_the_objects_changes_no_route() -> None:
+    objects: list[Placed] = [
+        ("arch", (-2.5, 0.4, 0.5), (0.6, 0.3, 1), 20), ("bin", (0.2, -0.1, 0.5), (0.5, 0.6, 1), 0),
+        ("cot", (2.7, 0.3, 0.5), (0.4, 0.8, 1), 70), ("desk", (-0.3, 2.8, 0.5), (0.7, 0.4, 1), 5),
+    ]  # fmt: skip
+    one, other = (
+        candidates(IndoorView(on_floor(make_scene(placed, area=64)), STRICT), [TASK]).to_pylist()
+        for placed in (objects, [objects[n] for n in (2, 3, 1, 0)])
+    )
+    assert one == other
+    assert sum(row["answer"] is not None for row in one) > 3
+
+
+@pytest.mark.parametrize(
+    ("turn", "name", "left", "right", "back"),
+    [
+        (29.0, "Turn Left", (1, 1), (0, 0), (0, 0)),
+        (124.9, "Turn Left", (1, 1), (0, 0), (0, 0)),
+        (125.1, "Turn Left", (1, 1), (0, 0), (0, 1)),
+        (134.9, "Turn Left", (1, 1), (0, 0), (0, 1)),
+        (135.0, "Turn Back", (0, 1), (0, 0), (1, 1)),
+        (144.9, "Turn Back", (0, 1), (0, 0), (1, 1)),
+        (145.1, "Turn Back", (0, 0), (0, 0), (1, 1)),
+        (-29.0, "Turn Right", (0, 0), (1, 1), (0, 0)),
+        (-134.9, "Turn Right", (0, 0), (1, 1), (0, 1)),
+        (-135.0, "Turn Back", (0, 0), (0, 1), (1, 1)),
+        (180.0, "Turn Back", (0, 0), (0, 0), (1, 1)),
+        (0.0, "Turn Right", (0, 0), (1, 1), (0, 0)),  # never asked
+    ],
+)
+def test_what_a_turn_is_called_and_may_be_read_as(
+    turn: float, name: str, left: tuple[int, int], right: tuple[int, int], back: tuple[int, int]
+) -> None:
+    """To the letter, and to whoever is ten degrees off."""
+    turns = np.array([[np.nan, turn, np.nan]])
+    assert route._turn_names(turns).tolist() == [name]
+    for n, reading_deg in enumerate((0.0, 10.0)):
+        nothing, read, _ = route._readings(turns, reading_deg)[0].tolist()
+        assert nothing == [False] * 3
+        assert read == [left[n], right[n], back[n]]
+    assert route._turn_names(np.array([[40.0, -50, 170], [np.nan, 40, np.nan]])).tolist() == [
+        "Turn Left, Turn Right, Turn Back", "Turn Left",
+    ]  # fmt: skip
+
+
+def test_wrong_options_are_as_many_turns_that_nobody_reads_into_the_way() -> None:
+    """Nine sequences of two turns: less the truth, which is also read from centre to centre, and those that go back."""
+    turns, plain = np.array([[np.nan, 60.0, -130.0]]), np.array([[np.nan, 60.0, 50.0]])
+    names = route._sequences(3)[1]
+    left, right, back = "Turn Left", "Turn Right", "Turn Back"
+
+    def wrong(reading_deg: float, back_max: int) -> list[str]:
+        found = route._wrong(turns, plain, reading_deg, back_max)
+        assert found is not None
+        return list(names[found[0]])
+
+    told = [f"{one}, {other}" for one in (left, right, back) for other in (left, right, back)]
+    assert wrong(0.0, 2) == [option for option in told if option != f"{left}, {right}"]
+    assert wrong(10.0, 2) == told[3:]
+    assert wrong(0.0, 1) == [option for option in told[:-1] if option != f"{left}, {right}"]
+    assert wrong(0.0, 0) == [f"{left}, {left}", f"{right}, {left}", f"{right}, {right}"]
+    assert len(names) == 3 + 9 + 27
+    assert route._wrong(np.zeros((1, 6)), np.zeros((1, 6)), 0.0, 1) is None
+    assert route._wrong(np.ones((1, 5)), np.ones((1, 5)), 0.0, 1) is not None
+
+
+def test_metres_off_the_floor_are_counted_in_steps_of_a_cell() -> None:
+    """Of a floor that is too narrow from a metre on: 21 places of 2 m, and none where nothing is ahead."""
+    floor = SimpleNamespace(at=lambda points: np.where(points[..., 0] < 1, 0.3, 0.1))
+    position, direction = np.zeros((3, 2)), np.array([[1.0, 0], [1, 0], [-1, 0]])
+    length = np.array([2.0, np.inf, 2.0])
+    assert route._metres_off(floor, position, direction, length, 0.2) == pytest.approx([1.05, 0, 0])
+    assert route._metres_off(floor, position, direction, length, 0.3).tolist() == pytest.approx([1.05, 0, 0])
+    assert route._metres_off(floor, position, direction, length, 0.31) == pytest.approx([2.05, 0.05, 2.05])
+
+
+def test_a_written_route_without_a_floor_is_refused_for_that() -> None:
+    way = Route(start="bed", facing="table", passed=("table", "lamp"), turns=("Turn Left",))
+    bare = IndoorView(make_scene(CROSS, area=64), STRICT)
+    assert [found["reason"] for found in TASK.refusals(bare, way)] == ["floor_not_measured"]
+    assert TASK.refusals(IndoorView(on_floor(make_scene(CROSS, area=64)), STRICT), way) == []
 
 
 def test_straight_on_is_no_turn() -> None:
