@@ -24,23 +24,20 @@ SLOW_FIXTURES: Final = frozenset(
     {"samples", "flights", "official", "reference_pages"}
 )  # dear to make: whoever needs one is slow
 SHOWN: Final = 10
-# A file's tests stay in one process: the dearest files begin first, or the other processes would wait for them.
+# A file's tests stay in one process: the dearest files begin first, or the other processes would wait for them. The
+# first three write the samples and the flights, which others need, and start the real command.
 DEAREST: Final = (
-    *("test_browser", "test_builder", "test_tasks", "test_cli", "test_blind_stages", "test_kill"),
-    *("test_stop", "test_release", "test_frames_oracle", "test_oracles", "test_planted_flights", "test_faults"),
-    *("test_look", "test_converters", "test_planted_truth", "test_harness", "test_reference", "test_packaging"),
-    *("test_label", "test_shown", "test_gallery", "test_scene_folders", "test_selection", "test_visibility"),
-    *("test_prune", "test_view", "test_lease", "test_flights", "test_cluster", "test_far"),
-    *(
-        "test_documented_commands",
-        "test_example_package",
-        "test_clips",
-        "test_captures",
-        "test_embedded",
-        "test_annotations",
-    ),
-    *("test_small_flights", "test_revsi", "test_areas", "test_vsi_meta", "test_projection", "test_candidates"),
-    *("test_kept", "test_movements", "test_choices", "test_author"),
+    *("test_frames_oracle", "test_cli", "test_planted_flights", "test_builder", "test_browser", "test_vln"),
+    *("test_converters", "test_tasks", "test_blind_stages", "test_oracles", "test_kill", "test_planted_truth"),
+    *("test_cluster", "test_harness", "test_faults", "test_reference", "test_shown", "test_captures"),
+    *("test_release", "test_corpus", "test_flights", "test_motions", "test_embedded", "test_llama_server"),
+    *("test_scene_folders", "test_packaging", "test_look", "test_suite", "test_prune", "test_review"),
+    *("test_adapters", "test_annotations", "test_vsi_meta", "test_clips", "test_label", "test_areas"),
+    *("test_selection", "test_view", "test_projection", "test_comparison", "test_views", "test_visibility"),
+    *("test_revsi", "test_with_second", "test_candidates", "test_choices", "test_stop", "test_code"),
+    *("test_small_flights", "test_audit", "test_author", "test_gallery", "test_fixes", "test_examples"),
+    *("test_kept", "test_figures", "test_example_package", "test_read_once", "test_play", "test_boxes"),
+    *("test_damage", "test_drawings", "test_documented_commands", "test_lease", "test_movements", "test_faulty_cities"),
 )
 
 _spent_s: dict[str, float] = {}  # test -> seconds so far

@@ -23,7 +23,7 @@ def meta(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_every_question_has_its_drawing_and_the_release_the_same(meta: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    outcome = build(meta, out, figures=True, png="all")
+    outcome = build(meta, out, figures=True, png="all", select={"per_scene_and_task": 1})
     results = results_of(out, outcome)
     drawn = pictures_of((raw for (stage, _), raw in results.items() if stage == "figures"), out)
     selected = [read_table(raw) for (stage, _), raw in results.items() if stage == "select"]

@@ -262,8 +262,11 @@ def _film(plan: FlightPlan, frames: PilotPose, city: tuple[Block, ...]) -> tuple
     video = VideoWriter("mp4", FPS, camera.width, camera.height)
     examined: list[float] = []
     shown: Shown = [[] for _ in PLACES]
+    pose = np.column_stack([frames.xyz_m, frames.heading_deg, frames.pitch_deg])
+    stands = np.append(False, (pose[1:] == pose[:-1]).all(1))  # a sixth of all frames: the last picture serves again
     for i, time in enumerate(frames.t_s.round(3).tolist()):
-        shot = renderer.shoot(frames.xyz_m[i], float(frames.heading_deg[i]), float(frames.pitch_deg[i]))
+        if not stands[i]:
+            shot = renderer.shoot(frames.xyz_m[i], float(frames.heading_deg[i]), float(frames.pitch_deg[i]))
         video.add(shot.color)
         if i % (FPS // SHOWN_HZ) == 0:
             examined.append(time)
