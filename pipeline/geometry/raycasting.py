@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.core.arrays import IntArray
+from pipeline.core.arrays import BoolArray, IntArray
 
 Rays = npt.NDArray[np.float32]
 
@@ -41,6 +41,10 @@ class RayScene:
         """The triangles (...,) that rays (..., 6) of origin and direction meet first; F for none."""
         hit = self._scene.cast_rays(self._tensor(rays), nthreads=1)["primitive_ids"].numpy()
         return np.minimum(hit.astype(np.intp), len(self._plane) - 1)
+
+    def meets(self, rays: Rays) -> BoolArray:
+        """Whether rays (..., 6) of origin and direction meet any triangle (...,): sooner known than the first one."""
+        return np.asarray(self._scene.test_occlusions(self._tensor(rays), nthreads=1).numpy())
 
     def first(self, rays: Rays) -> tuple[IntArray, npt.NDArray[np.float32]]:
         """`faces`, and how many lengths of its direction (...,) each ray goes until there; inf for none.

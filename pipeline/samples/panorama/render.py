@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.floating[Any]]  # single precision where there are many:
 
 WIDTH: Final = 2048
 HEIGHT: Final = 1024
-_ROWS: Final = 128  # cast at once
+_ROWS: Final = 64  # cast at once, which fit into the processor's cache
 _PAD_DEG: Final = 4.0  # an edge overhead rises higher between its ends
 _GROUND_M: Final = 1500.0
 _KERB_M: Final = 6.0
@@ -103,18 +103,20 @@ class PanoramaRenderer:
         rows = np.arange(math.floor((0.5 - high / 180.0) * height), math.ceil((0.5 - low / 180.0) * height))
         toward = _toward(heading_deg, columns, rows, width, height)
         scene = RayScene(self._mesh.vertices, faces)
-        return int((scene.faces(_rays(camera, toward)) < len(faces)).sum())
+        return int(scene.meets(_rays(camera, toward)).sum())
 
     def _cast(self, camera: Floats, toward: Floats) -> RenderedPanorama:
         face, far = self._rays.first(_rays(camera, toward))
-        seen = np.isfinite(far)
-        share = np.clip(toward[:, 2] * 1.4, 0, 1) ** 0.7
-        color = np.asarray(_SKY[0] + (_SKY[1] - _SKY[0]) * share[:, None], dtype=np.float32)
-        point = camera.astype(np.float32) + toward[seen] * far[seen, None]
-        color[seen] = self._lit(point, toward[seen], face[seen], far[seen])
+        is_seen = np.isfinite(far)
+        seen, sky = np.flatnonzero(is_seen), np.flatnonzero(~is_seen)
+        color = np.empty((len(face), 3), dtype=np.float32)
+        share = np.clip(toward[sky, 2] * 1.4, 0, 1) ** 0.7
+        color[sky] = _SKY[0] + (_SKY[1] - _SKY[0]) * share[:, None]
+        on, to, away = face.take(seen), toward.take(seen, axis=0), far.take(seen)
+        color[seen] = self._lit(camera.astype(np.float32) + to * away[:, None], to, on, away)
         owners = np.zeros(len(face), dtype=np.int64)
-        owners[seen] = self._mesh.owners[face[seen]]
-        return RenderedPanorama(color.clip(0, 255).astype(np.uint8), np.where(seen, far, np.nan), owners)
+        owners[seen] = self._mesh.owners.take(on)
+        return RenderedPanorama(color.clip(0, 255).astype(np.uint8), np.where(is_seen, far, np.nan), owners)
 
     def _sharpen(self, shot: RenderedPanorama, camera: Floats, toward: Floats, pixel: tuple[float, float]) -> None:
         """Where pixels (n,) show words, and about what hangs before them, the mean of several rays of each."""
@@ -130,10 +132,9 @@ class PanoramaRenderer:
 
     def _lit(self, point: Floats, toward: Floats, face: IntArray, far: Floats) -> Floats:
         """Colours (n, 3) of points (n, 3) on faces (n,)."""
-        normal, look = self._normals[face], self._mesh.looks[face]
-        color = self._colors[face]
-        flip = (normal * toward).sum(1) > 0
-        normal = np.where(flip[:, None], -normal, normal)
+        normal, look = self._normals.take(face, axis=0), self._mesh.looks.take(face)
+        color = self._colors.take(face, axis=0)
+        normal[np.flatnonzero((normal * toward).sum(1) > 0)] *= -1
         near = far < 140.0
         wall = (look == FACADE) & (np.abs(normal[:, 2]) < 0.5) & near
         color[wall] = _facade(color[wall], point[wall], normal[wall])
@@ -151,8 +152,7 @@ class PanoramaRenderer:
         shine = normal @ self._sun
         lit = shine > 0
         probe = point + normal * 0.02
-        back = self._rays.faces(_rays(probe[lit], np.broadcast_to(self._sun, (int(lit.sum()), 3))))
-        lit[lit] = back == len(self._mesh.faces)
+        lit[lit] = ~self._rays.meets(_rays(probe[lit], np.broadcast_to(self._sun, (int(lit.sum()), 3))))
         light = np.where(lit, _SHADE + (1 - _SHADE) * np.clip(shine, 0, 1) ** 0.7, _SHADE)
         light *= 0.92 + 0.08 * normal[:, 2]
         haze = np.exp(-far / _HAZE_M)[:, None]
