@@ -14,9 +14,9 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from html import escape
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -210,6 +210,7 @@ _ABOVE: Final = 32  # that are kept, of 0.5 MB each: a still or a chart is the s
 _BEYOND: Final = 6  # pixels around a part, for wide lines and texts at its edge
 _UP: Final = 2  # PNG's filter: the difference to the pixel above; for the first line, to nothing
 _RGB: Final = 2  # PNG's kind of pixels
+_AS_IT_IS: Final = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)  # neither moved nor scaled
 
 
 def png_of(sheet: Sheet) -> bytes:
@@ -269,9 +270,18 @@ def _ground(elements: str, width: float, height: float) -> Image.Image:
 
 def pixels_of(svg: str) -> Image.Image:
     """A drawing on transparent ground, RGBA."""
-    import resvg_py
+    import resvg
 
-    raw = resvg_py.svg_to_bytes(
-        svg_string=svg, skip_system_fonts=True, font_files=[font_file()], font_family=FAMILY, sans_serif_family=FAMILY
-    )
-    return Image.open(io.BytesIO(raw))
+    tree = resvg.usvg.Tree.from_str(svg, _fonts())
+    return Image.open(io.BytesIO(resvg.render(tree, _AS_IT_IS)))
+
+
+@cache
+def _fonts() -> Any:
+    """What resvg writes texts with: our font alone."""
+    from resvg import usvg
+
+    options = usvg.Options.default()
+    options.load_font_file(font_file())
+    options.font_family = FAMILY
+    return options

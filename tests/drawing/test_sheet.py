@@ -7,13 +7,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-import resvg_py
 from PIL import Image
 
 from pipeline.drawing.canvas import Canvas, CanvasBox
-from pipeline.drawing.fonts import FAMILY, font_file, lines_of, shortened, width_of
+from pipeline.drawing.fonts import lines_of, shortened, width_of
 from pipeline.drawing.ground import Chart, Ground
-from pipeline.drawing.sheet import Sheet, SheetPart, Still, png_of, svg_of
+from pipeline.drawing.sheet import Sheet, SheetPart, Still, pixels_of, png_of, svg_of
 from tests.drawing.reading import SVG, measured, parts, points, texts
 
 HOSTILE = "a <b onload=\"x\">&amp;</b> 'chair' ]]>"
@@ -71,16 +70,10 @@ def test_a_png_shows_what_the_svg_shows(stills: int) -> None:
     several = Sheet(
         "two", [SheetPart(own, {}), SheetPart(Canvas(560, 40), {})], ["A note."], sheet(stills=stills).stills
     )
-    with Image.open(io.BytesIO(png_of(several))) as made, Image.open(io.BytesIO(_by_resvg(several.svg()))) as whole:
+    with Image.open(io.BytesIO(png_of(several))) as made, pixels_of(several.svg()) as whole:
         pixels, expected = (np.asarray(image.convert("RGB"), dtype=np.int16) for image in (made, whole))
     assert pixels.shape == expected.shape
     assert np.abs(pixels - expected).max() <= 8  # decoders of JPEG, and colours that are laid over one another, round
-
-
-def _by_resvg(svg: str) -> bytes:
-    return resvg_py.svg_to_bytes(
-        svg_string=svg, skip_system_fonts=True, font_files=[font_file()], font_family=FAMILY, sans_serif_family=FAMILY
-    )
 
 
 def test_a_drawing_to_pass_on_holds_no_picture() -> None:
