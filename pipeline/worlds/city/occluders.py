@@ -91,13 +91,12 @@ def _prisms(index: int, thing: CityThing, unbounded_m: float) -> list[Prism]:
     if thing.kind == TREE and thing.outline is None:
         return _tree(index, thing)
     size = SIZES.get(thing.kind)
-    if thing.outline is not None and (thing.kind in FLAT or thing.height_m is not None or size is not None):
+    tall_m = thing.height_m or (size.height_m if size else None)
+    if thing.kind in FLAT:  # a space is marked upon the car park that it lies in
+        tall_m = SIZES[SPACE].height_m if thing.kind == SPACE else FLAT_M
+    if thing.outline is not None and tall_m is not None:
         base = thing.base_m or 0.0
-        flat = thing.kind in FLAT or (thing.height_m is None and size is None)
-        # A space is marked upon the car park that it lies in.
-        lies_m = SIZES[SPACE].height_m if thing.kind == SPACE else FLAT_M
-        height = lies_m if flat else (thing.height_m or (size.height_m if size else FLAT_M))
-        return [Prism(index, np.array(thing.outline), base, base + height)]
+        return [Prism(index, np.array(thing.outline), base, base + tall_m)]
     if size is None or (thing.kind in FACING and thing.facing_deg is None):
         return []
     base = size.base_m if thing.base_m is None else thing.base_m

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pipeline.core.arrays import BoolArray
 from pipeline.reading.maps.city_thing import CityThing
 from pipeline.worlds.city import paths as module
+from pipeline.worlds.city import street_frontage as frontage_module
 from pipeline.worlds.city import walk as walk_module
 from pipeline.worlds.city.facts import Pose, Street
 from pipeline.worlds.city.frontier import FREE, SOLID, UNKNOWN, FrontierMap
@@ -420,3 +421,111 @@ def test_pieces_of_one_name_are_one_street_and_those_of_none_are_each_its_own() 
 @pytest.mark.parametrize(("z", "free"), [(0.5, True), (0.499, False)])
 def test_a_body_keeps_its_radius_from_the_ground(z: float, free: bool) -> None:
     assert FreeSpace(city(), 0.5).free(np.array([[50.0, 50.0, z]])).tolist() == [free]
+
+
+@pytest.mark.parametrize(("side", "yaw"), [((1, 0), 0.0), ((0, 1), 90.0), ((-1, 0), 180.0), ((0, -1), 270.0)])
+def test_the_way_to_the_one_frontier_and_the_look_beyond_it(side: tuple[int, int], yaw: float) -> None:
+    """A block of 7 by 7 free cells about the start, 20 m off the map's middle, with one unknown cell beside it."""
+    known = FrontierMap((20.5, -8.5, 5.0, 0.0, 0.0, 0.0))
+    assert known.cells.shape == (400, 400)
+    known.cells[:] = SOLID
+    known.cells[197:204, 197:204] = FREE
+    row, column = 200 + 4 * side[0], 200 + 4 * side[1]
+    known.cells[row, column] = UNKNOWN
+    end = (row - side[0], column - side[1])
+    assert known.frontiers().tolist() == [list(end)]
+    path, look = known.way((20.5, -8.5, 5.0, 0.0, 0.0, 0.0), np.random.default_rng(0)) or pytest.fail("there is one")
+    assert look == yaw
+    assert path.shape == (3, 3)
+    assert (path[:, 2] == 5.0).all()
+    ahead = np.array([side[1], side[0]])
+    along = (path[:, :2] - [20.5, -8.5]) @ ahead
+    assert along.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_what_depth_shows_is_entered_cell_by_cell() -> None:
+    """Looking east from 0.5, 0.5 with three rays: 45 degrees to the left 7 m, ahead 12.3 m, to the right nothing."""
+    pose: Pose = (0.5, 0.5, 5.0, 0.0, 0.0, 90.0)
+    known = FrontierMap(pose)
+    known.add(pose, np.array([[5.0, 12.3, np.inf]]))
+    found = {what: {tuple(at) for at in (np.argwhere(known.cells == what) - 200).tolist()} for what in (FREE, SOLID)}
+    # Rays of a picture of three columns lie at -2/3, 0 and 2/3 of what is ahead.
+    assert found[SOLID] == {(int(np.floor(0.5 + 5 * 2 / 3)), 5), (0, 12)}
+    ahead = {(0, x) for x in range(12)}
+    length = float(np.hypot(1, 2 / 3))
+    share = np.arange(0.0, 30.0, 0.5)
+    aslant = [(d * 2 / 3 / length, d / length, d) for d in share]
+    left = {(int(np.floor(0.5 + up)), int(np.floor(0.5 + far))) for up, far, d in aslant if d < 5 * length - 0.5}
+    right = {(int(np.floor(0.5 - up)), int(np.floor(0.5 + far))) for up, far, d in aslant if d < 29.5}
+    assert found[FREE] == (ahead | left | right) - found[SOLID]
+    known.add(pose, np.full((1, 3), 20.0))
+    assert known.cells[200, 212] == SOLID, "what was solid once stays so"
+
+
+def test_cells_of_another_size() -> None:
+    """Of 2 m, on a map from -3.5 to 16.5 and from 1 to 13, with a house from 5 to 7: lengths are those of the cells."""
+    bounds = ((-3.5, 1.0), (16.5, 1.0), (16.5, 13.0), (-3.5, 13.0))
+    town = city(house("h", 5, 3, 2, 6)).model_copy(update={"bounds": bounds})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "CELL_M", 2.0)
+        slab = FreeSpace(town).slab(5.0)
+        assert (slab.corner.tolist(), slab.free.shape) == ([-4.0, 0.0], (7, 11))
+        assert slab.cells(np.array([[-3.9, 0.1], [1.9, 3.9], [2.0, 4.0]])).tolist() == [[0, 0], [1, 2], [2, 3]]
+        assert slab.middles(np.array([[1, 2]])).tolist() == [[1.0, 3.0, 5.0]]
+        # Middles at 5 and 7 touch the house in four rows, those at 3, 5, 7 and 9; the last row's, at 13, is not within.
+        assert (~slab.free[:, 1:10]).sum(0).tolist() == [1, 1, 1, 5, 5, 1, 1, 1, 1]
+        free = slab.free
+        start = (1, 2)
+        oracle = searched(free, start)
+        cells = np.argwhere(np.ones_like(free))
+        here, there = slab.middles(np.array([start]))[0], slab.middles(cells)
+        lengths = Paths(slab).lengths(here, there)
+        assert lengths == pytest.approx([2 * oracle.get((r, c), np.inf) for r, c in cells.tolist()])
+        assert np.isfinite(lengths).sum() > 20
+        short = Paths(slab, reach_m=8.0).lengths(here, there)
+        assert short == pytest.approx(np.where(lengths <= 8.0, lengths, np.inf))
+        patch.setattr(module, "_TILE", 2)
+        assert Paths(slab, reach_m=8.0).lengths(here, there) == pytest.approx(short)
+
+
+@pytest.mark.parametrize(
+    ("line", "at", "side"),
+    [
+        (((0.0, 0.0), (20.0, 0.0)), (10.0, 3.0), 1),
+        (((0.0, 0.0), (20.0, 0.0)), (10.0, -3.0), -1),
+        (((20.0, 0.0), (0.0, 0.0)), (10.0, 3.0), -1),
+        (((0.0, 0.0), (20.0, 0.0)), (23.0, 0.0), 0),  # beyond its end
+        (((0.0, 0.0), (20.0, 0.0)), (21.0, 1.03), 1),  # 45.8 degrees off it
+        (((0.0, 0.0), (20.0, 0.0)), (21.0, 0.96), 0),  # 43.8: the sine of 44.4 is 0.7
+        (((0.0, 0.0), (0.0, 20.0), (20.0, 20.0)), (-3.0, 23.0), 1),  # outside of its bend
+    ],
+)
+def test_sides_of_lines(line: tuple[tuple[float, float], ...], at: tuple[float, float], side: int) -> None:
+    shape = np.array([shapely.LineString(line)], dtype=object)
+    ends = shapely.get_coordinates(shapely.shortest_line(shapely.Point(at), shape[0])).reshape(1, 4)
+    assert frontage_module._sides(shape, ends).tolist() == [side]
+
+
+@pytest.mark.parametrize(
+    ("away", "known", "error_m", "found"),
+    [
+        ([(0, 3, 8.0), (0, 1, 14.0)], (), 0.0, (3, True)),  # 6 m farther
+        ([(0, 3, 8.0), (0, 1, 13.9)], (), 0.0, (3, False)),
+        ([(0, 3, 20.0), (0, 1, 30.0)], (), 0.0, (3, True)),  # half as far again
+        ([(0, 3, 20.0), (0, 1, 29.9)], (), 0.0, (3, False)),
+        ([(0, 3, 8.0), (0, 1, 15.0)], (), 0.5, (3, True)),  # 8.5 and 14.5
+        ([(0, 3, 8.0), (0, 1, 15.0)], (), 0.6, (3, False)),
+        ([(0, 1, 8.0), (0, 3, 8.0)], (), 0.0, (1, False)),
+        ([(0, 3, 3.0), (0, 1, 8.0)], (3,), 0.0, (1, False)),  # a drive is nearer
+        ([(0, 3, 3.0)], (3,), 0.0, (-1, False)),
+    ],
+)
+def test_the_clearest_street(
+    away: list[tuple[int, int, float]], known: tuple[int, ...], error_m: float, found: tuple[int, bool]
+) -> None:
+    """Thing, line and metres; of the second of two things nothing is near."""
+    thing, line, metres = (np.array(column) for column in zip(*away, strict=True))
+    sure = np.array([n not in known for n in range(4)])
+    first, clear = frontage_module._clearest(thing, line, metres.astype(float), sure, np.array([error_m, 0.0]))
+    assert (int(first[0]), bool(clear[0]) and first[0] >= 0) == found
+    assert first[1] == -1

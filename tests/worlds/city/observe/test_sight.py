@@ -8,13 +8,34 @@ import shapely
 
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.bearings import picture_xy
+from pipeline.reading.maps.city_thing import CityThing
 from pipeline.worlds.city import render
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.frontier import SHOWN_M, SIDE_M
-from pipeline.worlds.city.occluders import GLASS, Occluders, Prism, _convex, _roofed, _triangles, box_ring, prism_mesh
+from pipeline.worlds.city.occluders import (
+    GLASS,
+    Occluders,
+    Prism,
+    _convex,
+    _prisms,
+    _roofed,
+    _triangles,
+    box_ring,
+    height_bounds_m,
+    prism_mesh,
+)
 from pipeline.worlds.city.pictures import LONG_SIDE
 from pipeline.worlds.city.render import CityRenderer, _is_window, captioned
-from pipeline.worlds.city.visibility import FOV_DEG, HEIGHT, MOST_RAYS, SEARCH_STEP, WIDTH, Sight
+from pipeline.worlds.city.visibility import (
+    FOV_DEG,
+    HEIGHT,
+    MOST_RAYS,
+    SEARCH_STEP,
+    WIDTH,
+    Sight,
+    camera_axes,
+    pixel_rays,
+)
 from pipeline.worlds.city.walk import MOVE_M, MOVES, PITCH_MAX_DEG, TURN_DEG, TURNS
 from tests.worlds.city.cities import city, house, point
 
@@ -300,3 +321,231 @@ def test_pictures_of_one_release_are_those_of_the_next_while_these_stay() -> Non
     assert (MOVE_M, TURN_DEG, PITCH_MAX_DEG, SIDE_M, SHOWN_M) == (10, 30, 60, 400, 30), "CityEQA"
     assert MOVES == {"forward": (10, 0), "back": (-10, 0), "right": (0, 10), "left": (0, -10)}
     assert TURNS == {"turn right": (30, 0), "turn left": (-30, 0), "look up": (0, 30), "look down": (0, -30)}
+
+
+def lot(kind: str, **facts: object) -> CityThing:
+    """A thing with an outline of 5 by 4 m, from 1, 2 on."""
+    ring = ((1.0, 2.0), (6.0, 2.0), (6.0, 6.0), (1.0, 6.0))
+    return CityThing(id="a", kind=kind, noun=kind, center=(3.5, 4.0), radius_m=3.2, outline=ring, **facts)
+
+
+LOT = ((3.5, 4.0), (5.0, 4.0))  # middle and sides
+AT = (10.0, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("thing", "prisms"),
+    [
+        (lot("building", height_m=9.0), [(0, 9, True, None, *LOT)]),
+        (lot("building", height_m=9.0, base_m=2.0), [(0, 11, True, None, *LOT)]),  # below its foot is the slope
+        (lot("building", height_m=9.0, base_m=2.0, top_m=10.0), [(0, 10, True, None, *LOT)]),
+        (lot("building", levels=3.0, base_m=-1.0), [(-1, 6.5, True, None, *LOT), (6.5, 19, False, None, *LOT)]),
+        (lot("building"), [(0, 2.5, True, None, *LOT), (2.5, 300, False, None, *LOT)]),
+        (lot("building", height_m=9.0, parts=2), [(0, 2.5, True, None, *LOT), (2.5, 9, False, None, *LOT)]),
+        (lot("building", height_m=2.0, parts=2), [(0, 2, True, None, *LOT)]),
+        (lot("building", height_m=9.0, base_m=2.0, parts=1),
+         [(0, 4.5, True, None, *LOT), (4.5, 11, False, None, *LOT)]),
+        (lot("building", base_m=400.0), [(0, 402.5, True, None, *LOT)]),
+        (point("a", "tree", *AT), [(0, 2, True, None, AT, (0.4, 0.4)), (2, 7, True, None, AT, (4, 4))]),
+        (point("a", "tree", *AT, height_m=3.0, base_m=1.0),
+         [(1, 2.5, True, None, AT, (0.4, 0.4)), (2.5, 4, True, None, AT, (4, 4))]),
+        (lot("square", height_m=3.0), [(0, 0.05, True, None, *LOT)]),
+        (lot("parking space", base_m=1.0), [(1, 1.08, True, None, *LOT)]),
+        (lot("fountain"), [(0, 1.5, True, None, *LOT)]),
+        (lot("bus stop", base_m=0.5), [(0.5, 2.9, True, None, *LOT)]),
+        (lot("wall", height_m=2.0, base_m=0.5), [(0.5, 2.5, True, None, *LOT)]),
+        (lot("wall"), []),
+        (point("a", "car", *AT, facing_deg=90.0),
+         [(0, 0.75, True, None, AT, (4.4, 1.8)), (0.75, 1.245, True, GLASS, AT, (4.4, 1.8)),
+          (1.245, 1.365, True, None, AT, (4.4, 1.8))]),
+        (point("a", "car", *AT, noun="pickup", facing_deg=0.0),
+         [(0, 0.9, True, None, AT, (1.8, 4.4)), (0.9, 1.605, True, GLASS, (10, 20.44), (1.62, 1.32)),
+          (1.605, 1.725, True, None, (10, 20.44), (1.62, 1.32))]),  # its cab is before its middle
+        (point("a", "car", *AT, noun="taxi", facing_deg=180.0, base_m=1.0),
+         [(1, 1.9, True, None, AT, (1.8, 4.4)), (1.9, 2.38, True, GLASS, (10, 20.264), (1.53, 2.288)),
+          (2.38, 2.5, True, None, (10, 20.264), (1.53, 2.288)),
+          (2.5, 2.725, True, (250, 205, 40), (10, 20.264), (0.63, 0.352))]),
+        (point("a", "signboard", *AT, facing_deg=180.0), [(3, 4, True, None, AT, (4, 0.2))]),
+        (point("a", "signboard", *AT), []),  # nobody knows where it is seen
+        (point("a", "shop", *AT, facing_deg=270.0, base_m=2.0, height_m=4.0), [(2, 6, True, None, AT, (0.2, 5))]),
+        (point("a", "bench", *AT), [(0, 0.9, True, None, AT, (1.6, 0.6))]),
+        (point("a", "sculpture", *AT), []),
+    ],
+)  # fmt: skip
+def test_prisms_of_all_kinds_of_things(thing: CityThing, prisms: list[tuple[object, ...]]) -> None:
+    """From and to which height, whether for sure, its own colour, the middle of its ring and how far that reaches."""
+    found = _prisms(7, thing, 300.0)
+    assert {own.thing for own in found} <= {7}
+    assert len(found) == len(prisms)
+    for own, (base, top, sure, rgb, middle, sides) in zip(found, prisms, strict=True):
+        assert (own.base_m, own.top_m) == pytest.approx((base, top))
+        assert (own.sure, own.rgb) == (sure, rgb)
+        assert own.ring.mean(0) == pytest.approx(np.array(middle), abs=1e-3)
+        assert np.ptp(own.ring, axis=0) == pytest.approx(np.array(sides), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("facts", "bounds"),
+    [
+        ({"top_m": 7.0, "height_m": 3.0}, (7, 7)),
+        ({"height_m": 3.0, "base_m": 2.0}, (5, 5)),
+        ({"levels": 2.0}, (5, 15)),
+        ({"levels": 2.0, "base_m": 3.0}, (8, 18)),
+        ({}, (2.5, 50)),
+        ({"base_m": 60.0}, (62.5, 62.5)),
+    ],
+)
+def test_bounds_of_heights(facts: dict[str, float], bounds: tuple[float, float]) -> None:
+    assert height_bounds_m(lot("building", **facts), 50.0) == bounds
+
+
+SCENE = city(
+    house("hut", 60, 10, 8, 6, 9.0, levels=3.0, rgb=(100, 110, 120), roof_rgb=(200, 40, 50)),
+    house("unknown", 80, 10, 8, 6, None),
+    lot("park", rgb=(60, 120, 50)),
+    lot("square", traits={"surface": "paving stones"}),
+    lot("square", traits={"surface": "gravel"}),
+    lot("parking space"),
+    point("car", "car", 30, 30, facing_deg=0.0, rgb=(40, 80, 180)),
+    point("tree", "tree", 40, 30),
+    lot("crossing"),
+)
+UP, SOUTH, EAST, NORTH, WEST = (0, 0, 1), (0, -1, 0), (1, 0, 0), (0, 1, 0), (-1, 0, 0)
+GROUND = 13  # after the last prism
+
+
+@pytest.fixture(scope="module")
+def renderer() -> CityRenderer:
+    return CityRenderer(SCENE)
+
+
+@pytest.mark.parametrize(
+    ("prism", "way", "at", "away_m", "rgb"),
+    [
+        # Red of 200 in a light of 0.62 + 0.38 * 0.7 / 0.9975 is 177.3, of which 93% come through 50 m of haze.
+        (0, UP, (64, 13, 9), 50, (180.0, 48.6, 57.5)),
+        (0, UP, (64, 13, 9), 350, (192.5, 110.4, 119.7)),
+        (0, SOUTH, (61, 10, 1), 50, (92.1, 100.5, 108.9)),
+        (0, SOUTH, (62, 10, 4.6), 50, (62.8, 68.3, 73.7)),  # a window
+        (0, SOUTH, (62, 10, 4.6), 139, (81.1, 87.1, 93.1)),
+        (0, SOUTH, (62, 10, 4.6), 141, (107.2, 115.8, 124.4)),  # too far for one
+        (0, EAST, (68, 11, 1), 50, (88.6, 96.6, 104.7)),
+        (0, NORTH, (68, 16, 1), 50, (72.6, 79.1, 85.5)),  # away from the sun
+        (0, WEST, (60, 11, 1), 50, (72.6, 79.1, 85.5)),
+        (1, SOUTH, (81, 10, 1), 50, (158.5, 154.6, 147.6)),
+        (2, SOUTH, (81, 10, 5), 50, (158.1, 154.6, 163.6)),  # the chequer of what may be there
+        (2, SOUTH, (82, 10, 5), 50, (174.0, 170.0, 180.0)),
+        (2, SOUTH, (81, 10, 7), 50, (174.0, 170.0, 180.0)),
+        (3, UP, (15, 65, 0.05), 50, (64.4, 114.6, 57.5)),
+        (4, UP, (12.05, 80.5, 0.05), 50, (123.1, 116.8, 112.0)),  # joints every 0.8 m, 0.1 m wide
+        (4, UP, (12.5, 80.83, 0.05), 50, (123.1, 116.8, 112.0)),
+        (4, UP, (12.5, 80.5, 0.05), 50, (143.7, 136.1, 130.2)),
+        (4, UP, (12.05, 80.5, 0.05), 139, (134.2, 129.9, 126.8)),
+        (4, UP, (12.05, 80.5, 0.05), 141, (152.5, 147.1, 143.1)),
+        (5, UP, (41.1, 80.1, 0.05), 50, (156.9, 149.3, 133.5)),
+        (5, UP, (41.3, 80.1, 0.05), 50, (134.2, 127.9, 114.7)),
+        (5, UP, (41.5, 80.1, 0.05), 50, (156.9, 149.3, 133.5)),
+        (5, UP, (41.1, 80.3, 0.05), 50, (134.2, 127.9, 114.7)),
+        (5, UP, (41.1, 80.5, 0.05), 50, (156.9, 149.3, 133.5)),
+        (6, UP, (1.11, 4, 0.08), 50, (209.7, 210.4, 207.8)),  # its white line is 0.12 m wide
+        (6, UP, (1.13, 4, 0.08), 50, (95.8, 96.5, 102.1)),
+        (7, SOUTH, (30, 27.8, 0.3), 50, (45.8, 77.4, 155.3)),
+        (8, SOUTH, (30, 27.8, 0.9), 50, (48.9, 57.3, 67.2)),
+        (9, UP, (30, 30, 1.3), 50, (47.9, 81.6, 164.9)),
+        (10, SOUTH, (40, 29.8, 1), 50, (95.2, 75.8, 58.0)),
+        (11, UP, (40, 30, 7), 50, (66.1, 113.0, 59.2)),
+        (12, UP, (50.5, 31, 0.05), 50, (80.9, 81.6, 85.6)),
+        (12, UP, (51.1, 31, 0.05), 50, (213.0, 213.7, 211.1)),  # stripes of 0.6 m
+        (GROUND, UP, (33, 44, 0), 50, (138.7, 138.6, 134.3)),
+        (GROUND, UP, (40.1, 44, 0), 50, (130.1, 130.0, 126.1)),  # a line every ten metres
+        (GROUND, UP, (40.13, 44, 0), 50, (138.7, 138.6, 134.3)),
+        (GROUND, UP, (33, 39.9, 0), 50, (130.1, 130.0, 126.1)),
+        (GROUND, UP, (40.1, 44, 0), 141, (148.1, 149.2, 146.7)),
+        (GROUND, UP, (-3, 44, 0), 50, (115.6, 122.9, 102.1)),
+        (GROUND, UP, (-10, 44, 0), 50, (108.6, 115.4, 96.1)),
+    ],
+)
+def test_colours_of_points_on_all_kinds_of_things(
+    renderer: CityRenderer,
+    prism: int,
+    way: tuple[int, int, int],
+    at: tuple[float, ...],
+    away_m: float,
+    rgb: tuple[float, ...],
+) -> None:
+    normal = renderer._normal @ np.array(way, dtype=float)
+    face = np.flatnonzero((renderer._mesh.prism == prism) & (normal > 0.9))[:1]
+    found = renderer._solid(np.array([at], dtype=float), face, np.array([float(away_m)]))[0]
+    assert found == pytest.approx(np.array(rgb, dtype=float), abs=0.15)
+
+
+def plain_window(corners: FloatArray, at: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
+    """Columns and rows from and to, and whether all lies within the picture, corner by corner."""
+    right, down, ahead = camera_axes(at[None])[0]
+    off = [corner - at[:3] for corner in corners]
+    depth = [float(o @ ahead) for o in off]
+    if all(d <= 0 for d in depth):
+        return np.zeros(2), np.zeros(2), False
+    if any(d <= 0 for d in depth):
+        return np.zeros(2), np.array([WIDTH, HEIGHT]), False
+    xy = np.array([[o @ right / d, o @ down / d] for o, d in zip(off, depth, strict=True)]) * 320 + [320, 240]
+    low, high = xy.min(0), xy.max(0)
+    inside = bool((low >= 0).all() and high[0] <= WIDTH and high[1] <= HEIGHT)
+    return np.clip(np.floor(low), 0, [WIDTH, HEIGHT]), np.clip(np.ceil(high), 0, [WIDTH, HEIGHT]), inside
+
+
+def test_windows_are_those_of_the_corners_one_by_one() -> None:
+    """Of houses of other sides, a tree of two prisms and a shop that stands nowhere, from 200 poses."""
+    things = (
+        house("a", 40, 40, 10, 8, 6.0),
+        point("t", "tree", 60, 30),
+        point("s", "shop", 1, 1),
+        house("b", 10, 70, 4, 9, None),
+    )
+    sight, rng = Sight(city(*things)), np.random.default_rng(6)
+    at, up, tilts = rng.uniform(0, 100, (200, 2)), rng.uniform(1, 40, 200), rng.uniform(-40, 40, (200, 2))
+    poses = np.column_stack([at, up, tilts, rng.uniform(0, 360, 200)])
+    own = rng.integers(0, 4, 200)
+    found = sight._windows(poses, camera_axes(poses), own)
+    solids, kinds = sight.solids, set()
+    for n, (at, thing) in enumerate(zip(poses, own.tolist(), strict=True)):
+        corners = [[x, y, z] for p in solids.prisms if p.thing == thing for z in (p.base_m, p.top_m) for x, y in p.ring]
+        low, high, whole = plain_window(np.array(corners), at) if corners else (np.zeros(2), np.zeros(2), False)
+        away = [(np.array(corner) - at[:3]) @ camera_axes(at[None])[0, 2] for corner in corners]
+        if not any(0 < one < 0.2 for one in away):  # as near as that it is anywhere in the picture
+            told = found.low[n].tolist(), found.high[n].tolist(), bool(found.whole[n])
+            assert told == (low.tolist(), high.tolist(), whole)
+        kinds.add((bool(high.any()), whole, bool((high == [WIDTH, HEIGHT]).all())))
+    assert len(kinds) >= 4
+
+
+def test_rays_of_smaller_pictures_are_those_through_their_pixels() -> None:
+    """A picture of 4 by 2 pixels, looking north: columns at -3/4, -1/4, 1/4 and 3/4 of what lies a unit ahead."""
+    rays = pixel_rays(np.array([1.0, 2, 3, 0, 0, 0]), 4, 2)
+    assert rays[:, :3].tolist() == [[1, 2, 3]] * 8
+    assert rays[:4, 3:] == pytest.approx(np.array([[x, 1, 0.25] for x in (-0.75, -0.25, 0.25, 0.75)]), abs=1e-6)
+    assert rays[4:, 5] == pytest.approx(np.full(4, -0.25), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("roll", "pitch", "yaw", "axes"),
+    [
+        (0, 0, 0, ((1, 0, 0), (0, 0, -1), (0, 1, 0))),
+        (0, 0, 90, ((0, -1, 0), (0, 0, -1), (1, 0, 0))),
+        (0, 30, 0, ((1, 0, 0), (0, 0.5, -0.866), (0, 0.866, 0.5))),
+        (90, 0, 0, ((0, 0, -1), (-1, 0, 0), (0, 1, 0))),
+        (30, 0, 90, ((0, -0.866, -0.5), (0, 0.5, -0.866), (1, 0, 0))),
+        (0, -30, 60, ((0.5, -0.866, 0), (-0.433, -0.25, -0.866), (0.75, 0.433, -0.5))),
+    ],
+)
+def test_axes_of_cameras(roll: float, pitch: float, yaw: float, axes: tuple[tuple[float, ...], ...]) -> None:
+    found = camera_axes(np.array([[9.0, 9, 9, roll, pitch, yaw]]))[0]
+    assert found == pytest.approx(np.array(axes), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("toward", "share"), [((0, 1, 0), 0.0), ((0, 2, -1), 0.0), ((3, 4, 2.5), 0.5), ((0, 1, 1), 1.0), ((0, 0, 1), 1.0)]
+)
+def test_the_sky_grows_blue_up_to_45_degrees(toward: tuple[float, ...], share: float) -> None:
+    low, high = np.array([216.0, 226, 236]), np.array([104.0, 156, 214])
+    assert render._sky(np.array([toward], dtype=np.float32))[0] == pytest.approx(low + share * (high - low), abs=0.01)
