@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+import shapely
 
-from pipeline.core.findings import doubt
+from pipeline.core.findings import Findings, doubt
 from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Video
 from pipeline.drawing.raster import INK, lab
@@ -35,6 +37,7 @@ from pipeline.worlds.drive.quality_checks import beyond, examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking
+from pipeline.worlds.drive.readers.tracking import Pictures, repeated, steady_box, steady_words, stretches, within
 from pipeline.worlds.drive.view import DriveView
 from pipeline.worlds.registry import examined
 from tests.conftest import REAL_DATA
@@ -704,3 +707,303 @@ def test_things_stand_on_our_ground_or_near_it(tmp_path: Path, up_m: float, told
     rows = [box(s, name, tx_m=10.0 + 8 * n, tz_m=0.75 + up_m) for s in SWEEPS for n, name in enumerate("abc")]
     scene = read(write_log(tmp_path, rows, [pose(s) for s in SWEEPS]), Argoverse2())
     assert ("off_the_ground" in doubts(scene)) == told
+
+
+AHEAD = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
+
+
+def leaning(up: float) -> tuple[tuple[float, float, float], ...]:
+    """A camera whose axis has a part upwards, turned about the axis to the right."""
+    level = float(np.sqrt(1 - up**2))
+    return (0.0, up, level), (-1.0, 0.0, 0.0), (0.0, -level, up)
+
+
+def rolled(cosine: float) -> tuple[tuple[float, float, float], ...]:
+    """A level camera of whose picture down is down by a cosine."""
+    sine = float(np.sqrt(1 - cosine**2))
+    return (0.0, 0.0, 1.0), (-cosine, sine, 0.0), (-sine, -cosine, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "measured", "limit"),
+    [
+        ({}, None, None),
+        ({"centre_px": (74.9, 40.0)}, None, None),
+        ({"centre_px": (75.1, 40.0)}, 0.251, 0.25),
+        ({"centre_px": (50.0, 19.9)}, 0.251, 0.25),
+        ({"focal_px": (990.0, 990.0)}, None, None),
+        ({"focal_px": (1010.0, 1010.0)}, 10.1, 10.0),
+        ({"focal_px": (9.9, 9.9)}, 10.101, 10.0),
+        ({"focal_px": (59.0, 50.0)}, None, None),
+        ({"focal_px": (61.0, 50.0)}, 1.22, 1.2),
+        ({"focal_px": (50.0, 61.0)}, 1.22, 1.2),
+        ({"place_m": (12.0, -15.9, 1.0)}, None, None),
+        ({"place_m": (12.0, -16.0, 1.0)}, 20.025, 20.0),
+        ({"place_m": None}, None, None),
+        ({"ego_from_camera": None}, None, None),
+        ({"ego_from_camera": leaning(0.69)}, None, None),
+        ({"ego_from_camera": leaning(0.71)}, 0.71, 0.7),
+        ({"ego_from_camera": leaning(-0.9)}, None, None),  # looking down it has no upright picture
+        ({"ego_from_camera": rolled(0.51)}, None, None),
+        ({"ego_from_camera": rolled(0.49)}, -0.49, -0.5),
+        ({"video": (204, 160)}, None, None),  # 2% wider than the picture
+        ({"video": (205, 160)}, 1.025, 1.02),
+        ({"video": (100, 82)}, 1.025, 1.02),
+    ],
+)
+def test_calibrations_at_their_limits(change: dict[str, Any], measured: float | None, limit: float | None) -> None:
+    """Of a picture of 100 by 80 pixels, the first of what is wrong."""
+    width, height = change.pop("video", (100, 80))
+    known = {"focal_px": (50, 50), "centre_px": (50, 40), "ego_from_camera": AHEAD, "place_m": (1.5, 0.0, 1.2)}
+    camera = DriveCamera(name="front", width=100, height=80, **(known | change))
+    video = Video(path="front.mp4", fps=10, frames=21, width=width, height=height)
+    view: Any = SimpleNamespace(camera=camera, scene=SimpleNamespace(video=video))
+    told = list(quality_checks._calibration(view))
+    assert [(one.measured, one.limit) for one in told] == ([] if measured is None else [(measured, limit)])
+    nothing: Any = SimpleNamespace(camera=None)
+    assert list(quality_checks._calibration(nothing)) == []
+
+
+def test_what_strays_is_what_a_plain_search_finds() -> None:
+    """Roots of mean squares about the middle of the moments that count, as written and with all boxes shifted."""
+    rng = np.random.default_rng(2)
+    yaw, ego = np.cumsum(rng.uniform(0, 0.3, 9)), rng.normal(0, 20, (9, 2))
+    local, known = rng.normal(0, 10, (4, 9, 2)), rng.random((4, 9)) < 0.7
+    known[:, :2] = True
+    axes = np.array([[[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]] for a in yaw])
+    strays = quality_checks._Strays.of(np.where(known[..., None], local, np.nan), known, axes, ego)
+    for shift in (np.zeros(2), np.array([3.0, -1.5])):
+        plain = []
+        for thing in range(4):
+            places = np.array([ego[t] + axes[t] @ (local[thing, t] + shift) for t in np.flatnonzero(known[thing])])
+            plain.append(np.sqrt(((places - places.mean(0)) ** 2).sum(1).mean()))
+        assert strays.after(shift) == pytest.approx(plain)
+    place = rng.normal(0, 30, (4, 1, 2))
+    about = np.einsum("tji,ntj->nti", axes, place - ego) - [2.5, -0.75]
+    assert quality_checks._shift(quality_checks._Strays.of(about, known, axes, ego)) == pytest.approx(
+        [2.5, -0.75], abs=1e-3
+    )
+    straight = np.repeat(np.eye(2)[None], 9, axis=0)
+    assert quality_checks._shift(quality_checks._Strays.of(about, known, straight, ego)).tolist() == [0, 0]
+
+
+def test_who_is_within_whom_is_what_shapely_says() -> None:
+    """Thirty vehicles of other sizes and turns at three times, some on other levels."""
+    rng = np.random.default_rng(8)
+    place = np.concatenate([rng.uniform(0, 16, (30, 5, 2)), rng.choice([0.0, 1.4, 1.6, 4.0], (30, 5, 1))], axis=2)
+    size = np.column_stack([rng.uniform(3, 9, 30), rng.uniform(1.5, 3, 30), np.full(30, 1.5)])
+    yaw = rng.uniform(-180, 180, (30, 5))
+    view: Any = SimpleNamespace(place_m=place, size_m=size, yaw_deg=yaw)
+    rows, times = np.arange(2, 29), np.array([0, 2, 4])
+    found = {tuple(int(n) for n in one) for one in zip(*quality_checks._within(view, rows, times), strict=True)}
+    plain = set()
+    for t, time in enumerate(times):
+        for b, outer in enumerate(rows):
+            turn = np.radians(yaw[outer, time])
+            axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+            half = size[outer, :2] / 2
+            ring = [place[outer, time, :2] + axes @ (half * sign) for sign in ((1, 1), (-1, 1), (-1, -1), (1, -1))]
+            for a, inner in enumerate(rows):
+                level = abs(place[inner, time, 2] - place[outer, time, 2]) <= 1.5
+                if a != b and level and shapely.Polygon(ring).covers(shapely.Point(place[inner, time, :2])):
+                    plain.add((t, a, b))
+    assert found == plain
+    assert len(found) > 20
+
+
+@pytest.mark.parametrize(
+    ("box_m", "inside"),
+    [
+        (None, [True, False, True, False, False]),  # a metre about its point
+        (((1.0, 0.5, 0.7), (4.0, 2.0, 1.5)), [True, True, True, True, False]),
+    ],
+)
+def test_who_is_where_our_own_car_is(box_m: Any, inside: list[bool]) -> None:
+    relative = np.array([[0.9, 0.4], [2.9, 1.4], [-0.9, -0.4], [-0.9, -0.4], [3.1, 0.5]])
+    relative[3] = -0.9, 1.5
+    box = None if box_m is None else VehicleBox(middle_m=box_m[0], size_m=box_m[1])
+    about = np.concatenate([relative, np.zeros((5, 1))], axis=1)[:, None]
+    view: Any = SimpleNamespace(relative_m=about, facts=SimpleNamespace(ego=SimpleNamespace(box=box)))
+    rows, times = np.arange(5), np.array([0])
+    assert quality_checks._ours(view, rows, times)[:, 0].tolist() == inside
+    view.facts.ego = None
+    assert not quality_checks._ours(view, rows, times).any()
+
+
+@pytest.mark.parametrize(
+    ("times_s", "step_s", "first"),
+    [
+        ([0.0, 0.1, 0.2, 0.3, 0.4, 0.5], 0.2, [0, 2, 4]),
+        ([0.3, 0.55, 0.9, 1.0, 1.7], 0.5, [0, 1, 3, 4]),
+        ([0.19999999, 0.2, 0.39], 0.2, [0]),  # sums of steps
+        ([2.0], 0.5, [0]),
+    ],
+)
+def test_the_first_of_each_step(times_s: list[float], step_s: float, first: list[int]) -> None:
+    assert quality_checks._every(np.array(times_s), step_s).tolist() == first
+
+
+@pytest.mark.parametrize(
+    ("inside", "runs"),
+    [
+        ("......", []),
+        ("..##..", [(1.5, 4.0)]),
+        ("##....", [(1.0, 3.0)]),
+        (".....#", [(4.0, 5.5)]),
+        ("#.##.#", [(1.0, 1.5), (1.5, 4.0), (4.0, 5.5)]),
+        ("######", [(1.0, 5.5)]),
+    ],
+)
+def test_stretches_reach_to_the_times_beside_them(inside: str, runs: list[tuple[float, float]]) -> None:
+    times = np.array([1.0, 1.5, 3.0, 3.5, 4.0, 5.5])
+    assert list(quality_checks._stretches(times, np.array([c == "#" for c in inside]))) == runs
+
+
+@pytest.mark.parametrize(
+    ("heading", "path", "found"),
+    [
+        (30.0, [2.0] * 6, 30.0),  # eastwards
+        (-30.0, [2.0] * 6, 30.0),
+        (180.0, [2.0] * 6, 180.0),
+        (30.0, [2.0] * 5, 30.0),  # 10 m
+        (30.0, [1.9] * 5, None),
+        (30.0, [0.49] * 40, None),  # boxes that waver
+        (30.0, [0.5] * 20, 30.0),
+    ],
+)
+def test_angles_between_heading_and_path(heading: float, path: list[float], found: float | None) -> None:
+    place = np.zeros((len(path) + 1, 3))
+    place[:, 0] = np.cumsum([7.0, *path])
+    off = quality_checks._off_path_deg(place, np.full(len(place), heading))
+    assert off == (None if found is None else pytest.approx(found))
+    place[2], lost = np.nan, quality_checks._off_path_deg(place, np.full(len(place), heading))
+    assert lost is None or lost == pytest.approx(found)
+
+
+def test_a_leap_counts_no_more_than_the_middle_step() -> None:
+    """Six steps of 2 m along, one of 40 m across, which counts as one of 2 m: 2 m across beside 12 m along."""
+    place = np.zeros((8, 3))
+    place[:, 0] = [0, 2, 4, 6, 6, 8, 10, 12]
+    place[4:, 1] = 40.0
+    assert quality_checks._off_path_deg(place, np.zeros(8)) == pytest.approx(np.degrees(np.arctan2(2, 12)))
+    turning = np.array([0.0, 20, 40, 60])  # a step is held against the middle of the headings at its ends
+    steps = 5 * np.column_stack([np.cos(np.radians([10, 30, 50])), np.sin(np.radians([10, 30, 50])), np.zeros(3)])
+    assert quality_checks._off_path_deg(np.vstack([np.zeros(3), np.cumsum(steps, axis=0)]), turning) == pytest.approx(
+        0, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [
+        ([(3.0, 1.8), (3.0, 1.8), (9.0, 1.8)], None),
+        ([(2.9, 1.8), (2.9, 1.8), (9.0, 1.8)], (2.9, 3.0)),
+        ([(7.0, 1.8)] * 3, None),
+        ([(7.1, 1.8)] * 3, (7.1, 7.0)),
+        ([(4.0, 4.0)] * 3, (4.0, 7.0)),
+        ([(4.0, 4.5)] * 3, (4.0, 7.0)),
+        ([(2.0, 1.8)] * 2, None),  # too few
+    ],
+)
+def test_sizes_of_cars(sizes: list[tuple[float, float]], told: tuple[float, float] | None) -> None:
+    size = np.array([(*one, 1.5) for one in [*sizes, (np.nan, np.nan)]])
+    names = np.array([f"t{n}" for n in range(len(size))], dtype=object)
+    view: Any = SimpleNamespace(categories=np.array(["car"] * len(size), dtype=object), size_m=size, ids=names)
+    found = list(quality_checks._sizes(view))
+    assert [one.subject for one in found] == ([] if told is None else names.tolist())
+    assert {(one.measured, one.limit) for one in found} <= {told}
+
+
+def test_the_film_shows_boxes_as_a_plain_projection_has_them(scene: DriveScene) -> None:
+    """A camera 1.5 m ahead and 1.2 m up: sizes and hidden shares corner by corner, column by column."""
+    camera = DriveCamera(
+        name="front", width=200, height=100, focal_px=(90, 100), centre_px=(100, 50), ego_from_camera=AHEAD,
+        place_m=(1.5, 0.25, 1.2),
+    )  # fmt: skip
+    film = Video(path="front.mp4", fps=10, frames=21, width=200, height=100)
+    view = DriveView(scene.model_copy(update={"video": film}).with_facts(cameras=(camera,)))
+    for index in (0, 3, 8):
+        sizes, hidden = view.in_film(index)
+        boxes: list[Any] = []
+        for row in range(len(view.ids)):
+            turn = np.radians(view.yaw_deg[row, index] - view.ego_yaw_deg[index])
+            axes = np.array([[np.cos(turn), -np.sin(turn), 0], [np.sin(turn), np.cos(turn), 0], [0, 0, 1]])
+            corners = []
+            for share in product((-0.5, 0.5), repeat=3):
+                at = view.relative_m[row, index] + axes @ (view.size_m[row] * share)
+                ahead, left, up = at - (1.5, 0.25, 1.2)
+                corners.append((-left / ahead, -up / ahead, ahead))
+            found = np.array(corners)
+            boxes.append(found if (found[:, 2] > 0.1).all() else None)
+        for row, own in enumerate(boxes):
+            if own is None:
+                assert np.isnan(sizes[row])
+                assert np.isnan(hidden[row])
+                continue
+            wide, tall = np.ptp(own[:, :2], axis=0)
+            assert sizes[row] == pytest.approx(np.sqrt(90 * wide * 100 * tall))
+            middle = (own[:, 1].min() + own[:, 1].max()) / 2
+            columns = own[:, 0].min() + wide * (np.arange(32) + 0.5) / 32
+            covered = [
+                any(
+                    other is not None and other[:, 2].mean() < own[:, 2].min()
+                    and other[:, 1].min() <= middle <= other[:, 1].max() and other[:, 0].min() <= x <= other[:, 0].max()
+                    for other in boxes
+                )
+                for x in columns
+            ]  # fmt: skip
+            assert hidden[row] == pytest.approx(np.mean(covered))
+
+
+# ---- rows made into tracks
+
+
+def test_rows_become_one_table_for_each_thing() -> None:
+    """Thing 7 from time 2 to 5 without a row at 3; thing 3 at 4 alone."""
+    thing, time = np.array([7, 3, 7, 7]), np.array([5, 4, 2, 4])
+    values = np.array([[50.0, 5], [40, 4], [20, 2], [41, 4]])
+    found = stretches(thing, time, {"place_m": values})
+    assert sorted(found) == [3, 7]
+    assert (found[7].first, found[3].first) == (2, 4)
+    assert found[3].tables["place_m"].tolist() == [[40, 4]]
+    assert np.nan_to_num(found[7].tables["place_m"], nan=-1).tolist() == [[20, 2], [-1, -1], [41, 4], [50, 5]]
+    assert stretches(thing[:0], time[:0], {}) == {}
+
+
+def test_rows_of_one_thing_at_one_time_are_repeated() -> None:
+    thing, time = np.array([0, 1, 0, 1, 2, 0]), np.array([3, 0, 3, 1, 3, 0])
+    assert repeated(thing, time).tolist() == [True, False, True, False, False, False]
+    assert repeated(thing[:0], time[:0]).tolist() == []
+
+
+def test_values_larger_than_anything_are_not_known() -> None:
+    found = within(np.array([5.0, -5.0, 5.1, -5.1, np.inf, np.nan]), 5.0)
+    assert np.nan_to_num(found, nan=99).tolist() == [5, -5, 99, 99, 99, 99]
+
+
+@pytest.mark.parametrize(("wide", "told"), [(1.04, []), (1.06, ["size_varies"]), (0.0, ["box_without_size"])])
+def test_boxes_are_medians_of_what_is_given(wide: float, told: list[str]) -> None:
+    findings = Findings()
+    box = steady_box(np.array([[4.0, 1, 2], [4.0, wide, 2], [np.nan] * 3, [4.01, 1.01, 2]]), "a", findings)
+    assert [one.name for one in findings.items] == told
+    assert (box and box.size_m) == (None if not wide else pytest.approx((4.0, 1.01, 2.0)))
+    known = {"size_varies": (pytest.approx(0.06), 0.05), "box_without_size": (0.0, 0)}
+    assert [(one.measured, one.limit) for one in findings.items] == [known[name] for name in told]
+
+
+def test_words_that_change_and_words_that_are_not_known() -> None:
+    findings = Findings()
+    names, words = np.array(["b", "a", "b", "c"]), np.array(["van", "car", "bus", "ufo"], dtype=object)
+    told = steady_words(names, words, {word: word for word in ("car", "bus", "van")}, findings)
+    assert told == {"b": "bus", "a": "car", "c": "ufo"}
+    assert [(one.name, one.subject, one.measured, one.limit) for one in findings.items] == [
+        ("category_changes", "b", 2, 1),
+        ("unknown_category", "c", None, None),
+    ]
+
+
+def test_each_tick_shows_the_last_picture_taken_by_then() -> None:
+    shown = Pictures(Path(), (), np.array([0.1, 0.5, 0.75]))
+    assert shown.on_screen(1.0, 4).tolist() == [0, 0, 1, 2, 2]
+    assert shown.on_screen(0.99, 4).tolist() == [0, 0, 1, 2]
+    assert shown.on_screen(0.3, 10).tolist() == [0, 0, 0, 0]
