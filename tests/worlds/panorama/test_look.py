@@ -17,7 +17,7 @@ from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView, extents, outlines
 from pipeline.core.errors import StoreError
 from pipeline.engine.config import build_config
-from pipeline.geometry.views import directions_of, pixels_of
+from pipeline.geometry.views import View, directions_of, pixels_of
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
 from pipeline.questions.model_authoring import MODEL_ASSISTED
@@ -25,7 +25,19 @@ from pipeline.reading.reader import PanoramaGeometry
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.panorama.facts import DeclaredView, PanoramaScene
-from pipeline.worlds.panorama.look import _overlaps, calls, is_whole, look_at_panorama, views_of
+from pipeline.worlds.panorama.look import (
+    _angles,
+    _overlaps,
+    _read,
+    _Seen,
+    _Sighting,
+    calls,
+    is_whole,
+    look_at_panorama,
+    matched,
+    merged,
+    views_of,
+)
 from tests.benchmarks.ergeobench.made import scene
 from tests.builds import UNASKED, results_of
 from tests.llm.asking import KEY
@@ -232,3 +244,140 @@ def test_boxes_overlap_by_what_they_share_of_all_that_they_cover() -> None:
     second = [SimpleNamespace(label="door", box=box) for box in boxes]
     second.append(SimpleNamespace(label="window", box=(0, 0, 2, 2)))
     assert _overlaps(first, second) == pytest.approx(np.array([[1 / 7, 1, 0, 0, 0]]))
+
+
+def one(label: str, *box: float, **more: Any) -> _Seen:
+    usual = {"slot": "Terrain", "name": "", "kind": "", "colour": "", "whole": True}
+    return _Seen(label=label, box=box, **(usual | more))  # type: ignore[arg-type]
+
+
+VIEW = View(yaw_deg=170.0, width=640, height=480)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "pairs"),
+    [
+        ([one("a", 0, 0, 200, 100)], [one("a", 0, 0, 100, 100)], [(0, 0)]),  # half of all that they cover
+        ([one("a", 0, 0, 200, 100)], [one("a", 0, 0, 99, 100)], [(0, None), (None, 0)]),
+        ([one("a", 0, 0, 100, 100)], [one("b", 0, 0, 100, 100)], [(0, None), (None, 0)]),
+        # The second's first is best with the first's second, so the first's first has the rest.
+        (
+            [one("a", 0, 0, 100, 100), one("a", 10, 0, 100, 100)],
+            [one("a", 12, 0, 100, 100), one("a", 300, 0, 400, 100)],
+            [(0, None), (1, 0), (None, 1)],
+        ),
+        ([], [one("a", 0, 0, 9, 9)], [(None, 0)]),
+        ([one("a", 0, 0, 9, 9)], [], [(0, None)]),
+    ],
+)
+def test_pairs_are_of_those_that_overlap_most_with_each_other(first: Any, second: Any, pairs: Any) -> None:
+    found = list(matched(VIEW, first, second))
+    told = [(x.first and first.index(x.first), x.second and second.index(x.second)) for x in found]
+    assert told == pairs
+    for sighting in found:
+        both = sighting.first is not None and sighting.second is not None
+        assert sighting.overlap == (
+            pytest.approx(_overlaps([sighting.first], [sighting.second])[0, 0]) if both else 0.0
+        )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "doubt"),
+    [
+        (one("a", 5.1, 6, 994.9, 990), one("a", 5, 6, 9, 9), None),
+        (one("a", 5, 6, 9, 9), None, "the first of two models alone sees it"),
+        (None, one("a", 5, 6, 9, 9), "the second of two models alone sees it"),
+        (one("a", 5.0, 6, 9, 9), one("a", 6, 6, 9, 9), "no view shows all of it"),
+        (one("a", 6, 6, 9, 995), one("a", 6, 6, 9, 9), "no view shows all of it"),
+        (one("a", 6, 6, 9, 9, whole=False), one("a", 6, 6, 9, 9), "it is hidden in part"),
+        (one("a", 6, 6, 9, 9), one("a", 6, 6, 9, 9, whole=False), "it is hidden in part"),
+        (
+            one("a", 6, 6, 9, 9, kind="bar"),
+            one("a", 6, 6, 9, 9, kind="cafe"),
+            "two models differ in its kind: 'bar' and 'cafe'",
+        ),
+    ],
+)
+def test_why_nothing_is_asked_of_a_thing(first: Any, second: Any, doubt: str | None) -> None:
+    assert _Sighting(VIEW, first, second, 0.8).doubt == doubt
+
+
+def test_angles_of_boxes_by_hand() -> None:
+    """In a level view of 90 degrees, 640 by 480 pixels, that looks at 170: pixels are 320 to the tangent of 1."""
+    yaw, width, low, high = _angles(_Sighting(VIEW, one("a", 500, 500, 1000, 1000), None, 0.0))
+    right = np.degrees(np.arctan(319.5 / 320))
+    assert width == pytest.approx(right - np.degrees(np.arctan(-0.5 / 320)) + 0.0, abs=0.1)
+    assert yaw == pytest.approx((170 + right / 2 + 180) % 360 - 180, abs=0.1)
+    assert low == pytest.approx(-np.degrees(np.arctan(240 / 320)), abs=0.1)
+    assert high == pytest.approx(0.0, abs=0.1)
+    behind = _angles(_Sighting(VIEW, one("a", 600, 400, 700, 500), None, 0.0))
+    ahead = _angles(_Sighting(replace_view(0.0), one("a", 600, 400, 700, 500), None, 0.0))
+    assert 10 < ahead[0] < 45
+    assert behind == pytest.approx((ahead[0] + 170 - 360, *ahead[1:]))
+
+
+def replace_view(yaw_deg: float) -> View:
+    return View(yaw_deg=yaw_deg, width=640, height=480)
+
+
+def test_a_thing_of_several_views_is_kept_once_the_surest_first() -> None:
+    """In a view and in one turned by 5 degrees; what an edge cuts is the same by a tenth, else by half."""
+    near = replace_view(5.0)
+    sure = _Sighting(replace_view(0.0), one("a", 400, 400, 500, 600), one("a", 400, 400, 500, 600), 0.9)
+    less = _Sighting(near, one("a", 350, 400, 450, 600), one("a", 350, 400, 450, 600), 0.7)
+    other = _Sighting(near, one("b", 350, 400, 450, 600), one("b", 350, 400, 450, 600), 0.7)
+    cut = _Sighting(replace_view(-30.0), one("a", 700, 3, 790, 500), one("a", 700, 3, 790, 500), 0.95)
+    objects, complete = merged([cut, less, other, sure])
+    assert sorted((own.label, own.agreement) for own in objects) == [("a", 0.9), ("b", 0.7)]
+    assert complete == ("a", "b")
+    assert [own.id for own in objects] == ["seen 001", "seen 002"]
+    assert [own.yaw_deg for own in objects] == sorted(own.yaw_deg for own in objects)
+    alone = _Sighting(near, one("b", 700, 400, 750, 600), None, 0.0)
+    objects, complete = merged([sure, other, alone])
+    assert ([own.label for own in objects], complete) == (["b", "a", "b"], ("a",))
+    apart = _Sighting(replace_view(0.0), one("a", 460, 400, 560, 600), one("a", 460, 400, 560, 600), 0.5)
+    assert len(merged([sure, apart])[0]) == 2, "four tenths of it"
+    within = _Sighting(replace_view(0.0), one("a", 440, 400, 540, 600), one("a", 440, 400, 540, 600), 0.5)
+    assert len(merged([sure, within])[0]) == 1, "six tenths of it"
+    assert merged([]) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("change", "is_read"),
+    [
+        ({}, True),
+        ({"box": [0, 0, 1000, 1000]}, True),
+        ({"box": [-1, 0, 9, 9]}, False),
+        ({"box": [0, -1, 9, 9]}, False),
+        ({"box": [0, 0, 1001, 9]}, False),
+        ({"box": [0, 0, 9, 1001]}, False),
+        ({"box": [9, 0, 9, 9]}, False),
+        ({"box": [0, 9, 9, 9]}, False),
+        ({"label": "be\u202enched"}, False),
+        ({"name": ""}, True),
+    ],
+)
+def test_replies_that_are_a_thing(change: dict[str, Any], is_read: bool) -> None:
+    usual = {"label": " Park  BENCH ", "box": [1, 2, 3, 4], "slot": "Terrain", "name": "The  Sun", "kind": "BAR"}
+    found = _read(usual | {"colour": " ", "whole": False} | change)
+    assert (found is not None) is is_read
+    if found is not None:
+        assert (found.label, found.kind, found.colour, found.whole) == ("park bench", "bar", "", False)
+        assert found.name == ("" if "name" in change else "The Sun")
+
+
+def test_the_cues_are_those_of_level_views_all_around() -> None:
+    own, numbers = bare(views=(DeclaredView(name="quay", yaw_deg=5.0),)), list[int]()
+
+    def ask(request: Request) -> Reply:
+        count = sum(isinstance(part, Image) for part in request.messages[0].parts)
+        numbers.append(count)
+        return Reply(json.dumps(CUES if count != 1 else {"things": boxes([BENCH], VIEW)}))
+
+    views = views_of(own)
+    level = [view for view in views[1:] if view.pitch_deg == 0]
+    for most, pictures in ((40, len(level)), (3, 0)):
+        numbers.clear()
+        look_at_panorama(own, geometry(own), (ask, ask), most)
+        many = [count for count in numbers if count != 1]
+        assert many == ([pictures, pictures] if pictures else [3, 3] if most == 3 and many else many)

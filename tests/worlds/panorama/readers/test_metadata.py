@@ -15,8 +15,14 @@ import pytest
 from PIL import Image
 
 from pipeline.core.errors import RawDataError
-from pipeline.worlds.panorama.facts import PanoramaScene, SphereCrop
+from pipeline.core.findings import Findings
+from pipeline.core.schema import Origin
+from pipeline.formats.picture_tags import Header
+from pipeline.worlds.panorama.facts import PanoramaPicture, PanoramaScene, SphereCrop
+from pipeline.worlds.panorama.readers import sources
 from pipeline.worlds.panorama.readers.metadata import _tilt
+from pipeline.worlds.panorama.readers.picture import _fault_of, _say_crop
+from pipeline.worlds.panorama.readers.sources import SourceMetadata, WrongGPano, accuracy_of, compare, from_gpano
 from tests.worlds.panorama.panoramas import read, texture, write
 from tests.worlds.panorama.tagged import NICE, picture, with_thumbnail
 
@@ -308,3 +314,211 @@ def test_a_tilt_that_cannot_be_is_not_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rotation", [["x", 0.0, 0.0], [0.1, None, 0.0], [0.1, 0.2], "level", None])
 def test_a_rotation_that_is_none_tells_no_tilt(rotation: Any) -> None:
     assert _tilt(rotation) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "told"),
+    [
+        (None, None, None),
+        (1.0, None, "half_a_position"),
+        (None, 1.0, "half_a_position"),
+        (90.0, -180.0, ""),
+        (-90.0, 180.0, ""),
+        (90.1, 0.0, "latitude_out_of_range"),
+        (-90.1, 0.0, "latitude_out_of_range"),
+        (0.0, 180.1, "longitude_out_of_range"),
+        (0.0, -180.1, "longitude_out_of_range"),
+        (0.0009, -0.0009, "position_zero"),
+        (0.001, 0.0, ""),
+        (0.0, -0.001, ""),
+    ],
+)
+def test_positions_at_their_limits(lat: float | None, lon: float | None, told: str | None) -> None:
+    found = Findings()
+    position = sources.position_of(lat, lon, 7.0, "me", found)
+    assert [one.name for one in found.items] == ([told] if told else [])
+    assert position == (Origin(lat_deg=lat or 0.0, lon_deg=lon or 0.0, alt_m=7.0) if told == "" else None)
+    if told == "position_zero":
+        assert (found.items[0].measured, found.items[0].limit) == (0.0009, 0.001)
+
+
+@pytest.mark.parametrize(
+    ("raw", "heading", "told"),
+    [
+        (None, None, None),
+        (0.0, 0.0, None),
+        (360.0, 0.0, None),
+        (360.1, None, "heading_out_of_range"),
+        (-0.5, 359.5, "heading_below_zero"),
+        (-180.0, 180.0, "heading_below_zero"),
+        (-180.1, None, "heading_out_of_range"),
+        (271.25, 271.25, None),
+    ],
+)
+def test_headings_at_their_limits(raw: float | None, heading: float | None, told: str | None) -> None:
+    found = Findings()
+    assert sources.heading_of(raw, "me", found) == heading
+    assert [one.name for one in found.items] == ([told] if told else [])
+    assert not told or found.items[0].measured == raw
+
+
+@pytest.mark.parametrize(
+    ("headings", "told"),
+    [
+        ((10.0, 20.0), None),
+        ((10.0, 20.1), ("headings_disagree", 10.1)),
+        ((355.0, 5.1), ("headings_disagree", 10.1)),
+        ((355.0, 5.0), None),
+        ((355.0, 350.0, 100.0), ("headings_disagree", 105.0)),  # the one that is farthest off
+        ((2.0, 115.5), ("heading_in_radians", 2.0)),  # 114.59 degrees
+        ((115.5, 2.0), ("heading_in_radians", 2.0)),
+        ((2.0, 115.6), ("headings_disagree", 113.6)),
+        ((6.28, 359.0), None),
+        ((6.2, 355.0), ("heading_in_radians", 6.2)),
+        ((3.14159,), ("perhaps_radians", 3.14159)),
+        ((3.1,), None),  # whole tenths of degrees
+        ((0.0,), None),
+        ((6.2831,), ("perhaps_radians", 6.2831)),
+        ((6.29,), None),
+    ],
+)
+def test_headings_of_several_sources(headings: tuple[float, ...], told: tuple[str, float] | None) -> None:
+    found = Findings()
+    compare([SourceMetadata(by=f"s{n}", heading_deg=heading) for n, heading in enumerate(headings)], found)
+    assert [(one.name, one.measured) for one in found.items] == ([(told[0], pytest.approx(told[1]))] if told else [])
+    assert all(one.limit == pytest.approx(10.0 if "disagree" in one.name else math.tau) for one in found.items)
+
+
+def test_positions_of_several_sources() -> None:
+    """At the equator 25 m are 0.0002246 degrees; the farthest of them is told, the first holds."""
+    for lons, told in (((8.0, 8.00022, 8.00005), None), ((8.0, 8.0001, 8.00023), 25.6)):
+        found = Findings()
+        placed = [Origin(lat_deg=0.5, lon_deg=lon, alt_m=None) for lon in lons]
+        compare([SourceMetadata(by=f"s{n}", position=at) for n, at in enumerate(placed)], found)
+        assert [one.measured for one in found.items] == ([] if told is None else [pytest.approx(told, abs=0.1)])
+        assert all((one.name, one.limit) == ("positions_disagree", 25.0) for one in found.items)
+        assert all("s0 and s2" in one.message for one in found.items)
+
+
+def test_an_accuracy_is_that_of_people_or_of_the_source_whose_position_holds() -> None:
+    here = Origin(lat_deg=1.0, lon_deg=2.0, alt_m=None)
+    bare, vague = SourceMetadata(by="a"), SourceMetadata(by="b", accuracy_m=9.0)
+    placed, other = SourceMetadata(by="c", position=here, accuracy_m=3.0), SourceMetadata(by="d", position=here)
+    for told, found in (
+        ((bare, vague, placed), 3.0),
+        ((vague, placed), 9.0),
+        ((bare, other, placed), None),
+        ((bare, vague), None),
+    ):
+        assert accuracy_of(told, {}) == found
+    tags: dict[str, str] = {}
+    accuracy_of((bare, vague, placed), tags)
+    assert tags == {"accuracy_m": "c"}
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        *((3, 3.0), ("2.5", 2.5), (" 7 ", 7.0), (True, None), ("x", None)),
+        *((float("nan"), None), ("inf", None), (None, None), (10**400, None)),
+    ],
+)
+def test_numbers_of_json(value: Any, number: float | None) -> None:
+    assert sources.number_of(value) == number
+    assert (sources.positive(number), sources.positive(0.0), sources.positive(-1.0)) == (number, None, None)
+
+
+def crop_of(*numbers: Any, size: tuple[int, int] = (300, 150)) -> tuple[Any, list[tuple[str, float | None]]]:
+    """The crop of a picture whose GPano has full width and height, left, top, width and height."""
+    found = Findings()
+    gpano = {name: str(number) for name, number in zip(sources._CROP.values(), numbers, strict=True) if number != ""}
+    try:
+        crop = from_gpano(gpano, size, found).crop
+    except WrongGPano as wrong:
+        return wrong.finding, []
+    return crop and tuple(crop.model_dump().values()), [(one.name, one.measured) for one in found.items]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "crop", "told"),
+    [
+        ((800, 400, 37, 11, 300, 150), (800, 400, 37, 11), []),
+        ((800, 400, 500, 250, 300, 150), (800, 400, 500, 250), []),  # to the last column and row
+        ((800, 400, 501, 0, 300, 150), "gpano_contradicts", []),
+        ((800, 400, 0, 251, 300, 150), "gpano_contradicts", []),
+        ((800, 401, 0, 0, 300, 150), "gpano_contradicts", []),
+        ((800, 400, 0, 0, 0, 150), "gpano_contradicts", []),
+        ((800, 400, 0, 0, 300, 0), "gpano_contradicts", []),
+        ((800, 400, "", 0, 300, 150), "gpano_incomplete", []),
+        ((800, 400, 0.5, 0, 300, 150), "gpano_incomplete", []),
+        ((800, 400, -1, 0, 300, 150), "gpano_incomplete", []),
+        ((2_000_002, 1_000_001, 0, 0, 300, 150), "gpano_incomplete", []),
+        ((1_000_000, 500_000, 0, 0, 300, 150), (1_000_000, 500_000, 0, 0), []),
+        ((300, 150, 0, 0, 300, 150), None, []),  # the whole sphere
+        ((1600, 800, 74, 22, 600, 300), (800, 400, 37, 11), [("gpano_scaled", 0.5)]),
+        ((1600, 800, 74, 22, 600, 304), (800, 400, 37, 11), [("gpano_scaled", 0.5)]),  # 2 pixels off
+        ((1600, 800, 74, 22, 600, 305), "gpano_contradicts", []),
+        ((1000, 500, 33, 9, 200, 100), (1500, 750, 50, 14), [("gpano_scaled", 1.5)]),  # 49.5 and 13.5 to the even
+    ],
+)
+def test_crops_of_gpano_by_hand(numbers: tuple[Any, ...], crop: Any, told: list[Any]) -> None:
+    assert crop_of(*numbers) == (crop, told)
+
+
+@pytest.mark.parametrize(
+    ("pose", "heading", "tilt", "told"),
+    [
+        (("10", "0", "0"), 10.0, (0.0, 0.0), []),
+        (("0", "0", "0"), None, (None, None), ["pose_all_zero"]),
+        (("0", "0", None), None, (None, None), ["pose_all_zero"]),
+        (("0", None, None), 0.0, (None, None), []),  # one alone was set
+        (("10", "90", "-180"), 10.0, (90.0, -180.0), []),
+        (("10", "-90.5", "180.5"), 10.0, (None, None), ["pose_out_of_range"] * 2),
+    ],
+)
+def test_poses_of_gpano(
+    pose: tuple[str | None, ...], heading: float | None, tilt: tuple[float | None, ...], told: list[str]
+) -> None:
+    found = Findings()
+    gpano = {name: value for name, value in zip(sources._POSE, pose, strict=True) if value is not None}
+    own = from_gpano(gpano, (300, 150), found)
+    assert (own.heading_deg, own.camera_pitch_deg, own.camera_roll_deg) == (heading, *tilt)
+    assert [one.name for one in found.items] == told
+
+
+@pytest.mark.parametrize(
+    ("header", "metres_per_unit", "told"),
+    [
+        ({}, 0.001, None),
+        ({"kind": "JPEG"}, 0.001, ("unusable_depth", None, None)),
+        ({"channels": 3}, 0.001, ("unusable_depth", None, None)),
+        ({"bits": 8}, 0.001, ("unusable_depth", None, None)),
+        ({"whole": False}, 0.001, ("unusable_depth", None, None)),
+        ({"width": 8192, "height": 4096}, 0.001, None),
+        ({"width": 8192, "height": 4097}, 0.001, ("depth_too_large", 8192 * 4097.0, 33_554_432.0)),
+        ({"width": 66, "height": 32}, 0.001, None),  # 1/32 and 2/32 of a side
+        ({"width": 72, "height": 32}, 0.001, None),
+        ({"width": 73, "height": 32}, 0.001, ("depth_of_another_shape", 73 / 32 / 2, 1.0)),
+        ({}, 10_000 / 65_535, None),
+        ({}, 0.1526, ("depth_scale_implausible", 0.1526 * 65_535, 10_000.0)),
+    ],
+)
+def test_depths_at_their_limits(header: dict[str, Any], metres_per_unit: float, told: Any) -> None:
+    """With a picture of 128 by 64 pixels."""
+    usual = {"kind": "PNG", "width": 128, "height": 64, "bits": 16, "channels": 1, "progressive": False, "scans": 1}
+    own = Header(**(usual | {"whole": True} | header))
+    found = _fault_of(own, metres_per_unit, PanoramaPicture(path="p", width=128, height=64, sha256="0"))
+    assert (found and found.name) == (told and told[0])
+    assert (found and found.limit) == (told and told[2])
+    assert (found and found.measured) == (told and told[1] and pytest.approx(told[1]))
+
+
+def test_parts_of_a_sphere_say_how_much_they_are() -> None:
+    found = Findings()
+    _say_crop(SphereCrop(full_width=800, full_height=400, left=0, top=0), (200, 300), "p", found)
+    around, cropped = found.items
+    assert (around.name, around.measured, around.limit) == ("not_all_around", 90.0, 360.0)
+    assert (cropped.name, cropped.measured, cropped.limit) == ("cropped", 60_000 / 320_000, 1.0)
+    found = Findings()
+    _say_crop(SphereCrop(full_width=800, full_height=400, left=0, top=0), (800, 300), "p", found)
+    assert [one.name for one in found.items] == ["cropped"]
