@@ -428,3 +428,195 @@ def test_what_a_question_means_is_marked_in_each_view_that_shows_it() -> None:
     labelled = row | {"operands": ["which", "fountain, statue"], "answer": "fountain"}
     assert list(marks_of(ErgeoView(panorama, ErgeoRules()), labelled).values()) == [marks]
     assert marks_of(ErgeoView(panorama, ErgeoRules()), row | {"operands": ["what is no object"]}) == {}
+
+
+CORNER = (
+    seen("a", 20, "bench", distance_m=9.0, width_deg=6.0),
+    seen("b", 47, "bench", distance_m=14.0, attributes={"colour": "green"}),
+    seen("t", -160, "tree", distance_m=22.0, pitch_high_deg=12.0, slot="Vegetation"),
+    poi("k", 75, "bank", 12.0),
+    poi("c", -40, "cafe", 33.0),
+    seen("s", 130, "statue", distance_m=None, slot="Architecture", width_deg=12.0),
+    door("d1", -95, "red"),
+    door("d2", -70, "blue"),
+    roof_sign("r1", -95, "cinema", "LUNA"),
+    roof_sign("r2", -70, "hotel", "REAL"),
+)
+# Task, operands, answer, wrong options and values of the evidence; or why it is not asked, measured and limit.
+OF_CORNER = """
+Architecture | there entrance -60.25 0.00 90.00 | True | False | 0 8 8 1 1 -60.2 0 90 -0.803 -0.595 -0.12 0.12 23
+  16
+Architecture | there entrance -150.25 0.00 90.00 | False | True | -150 0 90 23 16
+Architecture | there statue 139.75 0.00 90.00 | True | False | 0 8 12 1 1 140 0 90 -0.282 -0.0655 -0.0969 0.0969
+  25 7
+Architecture | there statue -150.25 0.00 90.00 | False | True | -150 0 90 25 7
+Architecture | which entrance, statue -60.25 0.00 90.00 | entrance | statue | 0 8 8 1 1 -60.2 0 90 -0.803 -0.595
+  -0.12 0.12 2
+Architecture | which entrance, statue 139.75 0.00 90.00 | statue | entrance | 0 8 12 1 1 140 0 90 -0.282 -0.0655
+  -0.0969 0.0969 2
+Architecture | which colour entrance -30.25 0.00 90.00 | blue | red | 0 8 8 1 1 -30.2 0 90 -0.957 -0.72 -0.129
+  0.129 2
+Architecture | is colour blue entrance -30.25 0.00 90.00 | True | False | 0 8 8 1 1 -30.2 0 90 -0.957 -0.72 -0.129
+  0.129
+Architecture | is colour blue entrance -130.25 0.00 90.00 | False | True | 0 8 8 1 1 -130 0 90 0.607 0.817 -0.12
+  0.12
+Architecture | which colour entrance -130.25 0.00 90.00 | red | blue | 0 8 8 1 1 -130 0 90 0.607 0.817 -0.12 0.12
+  2
+Architecture | is colour red entrance -130.25 0.00 90.00 | True | False | 0 8 8 1 1 -130 0 90 0.607 0.817 -0.12
+  0.12
+Architecture | is colour red entrance -30.25 0.00 90.00 | False | True | 0 8 8 1 1 -30.2 0 90 -0.957 -0.72 -0.129
+  0.129
+Infrastructure | cue driving side | right | left | 1
+Infrastructure | there bench 29.75 0.00 90.00 | True | False | 0 6 6 1 1 29.8 0 90 -0.226 -0.118 -0.0956 0.0956 23
+  17
+Infrastructure | there bench -150.25 0.00 90.00 | False | True | -150 0 90 23 17
+Infrastructure | which colour bench 79.75 0.00 90.00 | one_value_alone | 1 2
+Signage | there bank sign 39.75 0.00 90.00 | True | False | 0 8 8 1.33 1 1 39.8 0 90 0.607 0.817 -0.12 0.12 26 8
+Signage | there bank sign -150.25 0.00 90.00 | False | True | -150 0 90 26 8
+Signage | there cafe sign -60.25 0.00 90.00 | True | False | 0 8 8 1.33 1 1 -60.2 0 90 0.291 0.45 -0.102 0.102 25
+  8
+Signage | there cafe sign -150.25 0.00 90.00 | False | True | -150 0 90 25 8
+Signage | there roof sign no view True | no_view_shows_it_alone | 0 1
+Signage | there roof sign 139.75 0.00 90.00 | no_view_shows_it_alone | 0 1
+Signage | which bank sign, cafe sign -60.25 0.00 90.00 | cafe sign | bank sign | 0 8 8 1.33 1 1 -60.2 0 90 0.291
+  0.45 -0.102 0.102 2
+Signage | which bank sign, cafe sign 39.75 0.00 90.00 | bank sign | cafe sign | 0 8 8 1.33 1 1 39.8 0 90 0.607
+  0.817 -0.12 0.12 2
+Signage | reads Name c, Name k 39.75 0.00 90.00 | Name k | Name c | 0 8 8 1.33 1 1 39.8 0 90 0.607 0.817 -0.12
+  0.12 2
+Signage | reads Name c, Name k -10.25 0.00 90.00 | Name c | Name k | 0 8 8 1.33 1 1 -10.2 0 90 -0.668 -0.482
+  -0.112 0.112 2
+Terrain | p1 | no_objects_known | 0 1
+Vegetation | cue climate | Mediterranean | tropical, arid, temperate |
+Vegetation | there tree -150.25 0.00 90.00 | True | False | 0 8 8 1 1 -150 0 90 -0.245 -0.101 -0.096 0.292 25 8
+Vegetation | there tree 139.75 0.00 90.00 | False | True | 140 0 90 25 8
+Yaw Estimation | a | no_view_shows_it_alone | 0 1
+Yaw Estimation | b | no_view_shows_it_alone | 0 1
+Yaw Estimation | c | about 10 degrees to the right | about 30 degrees to the left, about 10 degrees to the left,
+  about 30 degrees to the right | 0 8 8 1.33 1 1 -40 8 33 -50.2 0 90 0.11 0.254 -0.0962 0.0962 10.2 9.75
+Yaw Estimation | d1 | no_view_shows_it_alone | 0 1
+Yaw Estimation | d2 | no_view_shows_it_alone | 0 1
+Yaw Estimation | k | about 10 degrees to the right | about 30 degrees to the left, about 10 degrees to the left,
+  about 30 degrees to the right | 0 8 8 1.33 1 1 75 8 12 59.8 0 90 0.199 0.349 -0.0988 0.0988 15.2 4.75
+Yaw Estimation | r1 | no_view_shows_it_alone | 0 1
+Yaw Estimation | r2 | no_view_shows_it_alone | 0 1
+Yaw Estimation | s | about 10 degrees to the left | about 30 degrees to the left, about 10 degrees to the right,
+  about 30 degrees to the right | 0 8 12 1 1 130 12 140 0 90 -0.282 -0.0655 -0.0969 0.0969 -9.75 9.75
+Yaw Estimation | t | about 30 degrees to the right | about 30 degrees to the left, about 10 degrees to the left,
+  about 10 degrees to the right | 0 8 8 1 1 -160 8 22 170 0 90 0.493 0.681 -0.113 0.343 30.2 9.75
+2D Positioning | a | no_view_shows_it_alone | 0 1
+2D Positioning | b | no_view_shows_it_alone | 0 1
+2D Positioning | c | upper left | upper middle, upper right, lower left, lower middle, lower right | 0 8 8 1.33 1
+  1 -40 8 33 20.6 -17.5 -17.9 90 -0.538 -0.344 0.319 0.55 -0.441 0.434 0.107
+2D Positioning | d1 | no_view_shows_it_alone | 0 1
+2D Positioning | d2 | no_view_shows_it_alone | 0 1
+2D Positioning | k | lower right | upper left, upper middle, upper right, lower left, lower middle | 0 8 8 1.33 1
+  1 75 8 12 20.6 40.2 25.9 90 0.636 0.933 -0.802 -0.506 0.784 -0.654 0.451
+2D Positioning | r1 | not_in_every_cell | 65.56 30
+2D Positioning | r2 | not_in_every_cell | 65.56 30
+2D Positioning | s | upper middle | upper left, upper right, lower left, lower middle, lower right | 0 8 12 1 1
+  130 12 20.6 130 -29.2 90 -0.134 0.116 0.628 0.874 -0.00906 0.751 0.324
+2D Positioning | t | lower right | upper left, upper middle, upper right, lower left, lower middle | 0 8 8 1 1
+  -160 8 22 24.6 171 29.5 90 0.48 0.793 -0.908 -0.362 0.637 -0.635 0.303
+Depth Estimation | r2 | partly_outside_view | 0 1
+Depth Estimation | a | near_a_depth_border | 0.1 0.15
+Depth Estimation | b | no_counterpart | 1 0
+Depth Estimation | r1 | partly_outside_view | 0 1
+Depth Estimation | d2 | no_counterpart | 2 0
+Depth Estimation | t | near_a_depth_border | 0.12 0.15
+Depth Estimation | c | no_counterpart | 1 0
+Depth Estimation | k | no_counterpart | 1 0
+Depth Estimation | d1 | no_counterpart | 2 0
+Depth Estimation | s | distance_unknown |
+Distance | bank sign | no_two_in_a_view | 0 40
+Distance | a b | the one on the right | the one on the left | 0 6 6 1 1 20 6 9 0 8 8 1 1 47 8 14 1.56 20 29.8 0 90
+  -0.226 -0.118 -0.0956 0.0956 0.235 0.389 -0.1 0.1
+Distance | cafe sign | no_two_in_a_view | 0 40
+Distance | d1 d2 | distances_too_similar | 1 1.35
+Distance | r1 r2 | distances_too_similar | 1 1.35
+Distance | statue | no_two_in_a_view | 0 40
+Distance | tree | no_two_in_a_view | 0 40
+Left/Right Relative | a c | to the right | to the left | 0 6 6 1 1 20 6 9 0 8 8 1.33 1 1 -40 8 33 53 -20.2 0 90
+  0.76 0.941 -0.128 0.128 -0.44 -0.282 -0.102 0.102 60
+Left/Right Relative | a k | no_view_shows_it_alone | 0 1
+Left/Right Relative | b s | no_view_shows_it_alone | 0 1
+Left/Right Relative | c b | no_view_shows_it_alone | 0 1
+Left/Right Relative | d2 c | to the left | to the right | 0 8 8 1 1 -70 8 15 0 8 8 1.33 1 1 -40 8 33 22 -40.2 0 90
+  -0.668 -0.482 -0.112 0.112 -0.0655 0.0743 -0.0935 0.0935 -30
+Left/Right Relative | d1 r2 | no_view_shows_it_alone | 0 1
+Left/Right Relative | d1 r1 | side_by_side_too_close | -12 4
+Left/Right Relative | r1 d2 | no_view_shows_it_alone | 0 1
+Left/Right Relative | d2 r2 | side_by_side_too_close | -12 4
+Left/Right Relative | s k | to the right | to the left | 0 8 12 1 1 130 12 0 8 8 1.33 1 1 75 8 12 45 99.8 0 90
+  0.45 0.733 -0.116 0.116 -0.549 -0.379 -0.106 0.106 55
+Left/Right Relative | r1 t | no_view_shows_it_alone | 0 1
+Left/Right Relative | r1 c | no_view_shows_it_alone | 0 1
+Left/Right Relative | t s | no_view_shows_it_alone | 0 1
+Left/Right Relative | t d1 | to the left | to the right | 0 8 8 1 1 -160 8 22 0 8 8 1 1 -95 8 15 57 -130 0 90
+  -0.668 -0.482 -0.112 0.341 0.607 0.817 -0.12 0.12 -65
+Front/Back Relative | a | another_of_its_label | 2 1
+Front/Back Relative | b | another_of_its_label | 2 1
+Front/Back Relative | c | behind me | in front of me | 0 8 8 1.33 1 1 -40 8 33 1 136 66 160 0 90 160 66.2
+Front/Back Relative | d1 | another_of_its_label | 2 1
+Front/Back Relative | d2 | another_of_its_label | 2 1
+Front/Back Relative | k | in front of me | behind me | 0 8 8 1.33 1 1 75 8 12 1 101 66 19.8 0 90 55.2 30.8
+Front/Back Relative | r1 | another_of_its_label | 2 1
+Front/Back Relative | r2 | another_of_its_label | 2 1
+Front/Back Relative | s | behind me | in front of me | 0 8 12 1 1 130 12 1 44 64 9.75 0 90 120 24.2
+Front/Back Relative | t | in front of me | behind me | 0 8 8 1 1 -160 8 22 1 16 66 -110 0 90 49.8 36.2
+Cross View | a | no_view_shows_it_alone | 0 1
+Cross View | b | no_view_shows_it_alone | 0 1
+Cross View | c | behind, a little to the right | ahead, a little to the left, ahead, a little to the right,
+  behind, a little to the left | 0 8 8 1.33 1 1 -40 8 33 170 0 90 -10.2 0 90 -0.668 -0.482 -0.112 0.112 150 15.2
+Cross View | d1 | to the left, a little ahead | to the right, a little ahead, to the right, a little behind, to
+  the left, a little behind | 0 8 8 1 1 -95 8 15 49.8 0 90 -130 0 90 0.607 0.817 -0.12 0.12 -54.8 9.75
+Cross View | d2 | no_view_shows_it_alone | 0 1
+Cross View | k | behind, a little to the left | to the right, a little ahead, to the right, a little behind,
+  behind, a little to the right | 0 8 8 1.33 1 1 75 8 12 -50.2 0 90 39.8 0 90 0.607 0.817 -0.12 0.12 -145 9.75
+Cross View | r1 | no_view_shows_it_alone | 0 1
+Cross View | r2 | no_view_shows_it_alone | 0 1
+Cross View | s | behind, a little to the left | behind, a little to the right, to the right, a little ahead, to
+  the right, a little behind | 0 8 12 1 1 130 12 120 0 90 29.8 0 90 0.0743 0.291 -0.0971 0.0971 -170 10.2
+Cross View | t | behind, a little to the left | to the left, a little behind, to the left, a little ahead, behind,
+  a little to the right | 0 8 8 1 1 -160 8 22 -90.2 0 90 180 0 90 0.291 0.45 -0.102 0.311 -160 20.2
+Single-View | c I am thirsty. | no_other_place_in_view | 0 1
+Single-View | k I have to take cash out of my account. | no_other_place_in_view | 0 1
+Single-View | r1 I want to see a film tonight. | no_view_shows_it_alone | 0 1
+Single-View | r2 I need a room for the night. | no_view_shows_it_alone | 0 1
+Dual-View | c I am thirsty. | left half of the first picture | right half of the first picture, left half of the
+  second picture, right half of the second picture | 0 8 8 1.33 1 -40 8 33 8 1 33 -10.2 0 90 170 0 90 -0.668
+  -0.482 -0.112 0.112
+Dual-View | k I have to take cash out of my account. | right half of the second picture | left half of the first
+  picture, right half of the first picture, left half of the second picture | 0 8 8 1.33 1 75 8 12 8 1 12 -30.2 0
+  90 59.8 0 90 0.199 0.349 -0.0988 0.0988
+Dual-View | r1 I want to see a film tonight. | no_view_shows_it_alone | 0 1
+Dual-View | r2 I need a room for the night. | no_view_shows_it_alone | 0 1
+Dual-View | d1 r1 I want to see a film tonight. | red | blue | 0 8 8 1 -95 8 15 0 6 16 4 1 -95 16 15 1 4 2.83 1
+  -100 0 90 -100 45 90 0.0218 0.163 -0.0945 0.0945
+Dual-View | d2 r2 I need a room for the night. | blue | red | 0 8 8 1 -70 8 15 0 6 16 4 1 -70 16 15 1 4 2.83 1
+  -70.2 0 90 -70.2 45 90 -0.0655 0.0743 -0.0935 0.0935
+Dual-View, open | d1 r1 | LUNA; cinema | REAL | 0 8 8 1 -95 8 15 0 6 16 4 1 -95 16 15 1 4 2.83 1 -100 0 90 -100 45
+  90 0.0218 0.163 -0.0945 0.0945
+Dual-View, open | d2 r2 | REAL; hotel | LUNA | 0 8 8 1 -70 8 15 0 6 16 4 1 -70 16 15 1 4 2.83 1 -70.2 0 90 -70.2
+  45 90 -0.0655 0.0743 -0.0935 0.0935
+Cross-View | p1 | nothing_to_ask_about | 0 1
+Nearest Landmark | p1 | no_landmarks_known | 0 4
+Side of the Street | p1 | no_landmarks_known | 0 1
+"""
+
+
+def test_all_that_is_asked_of_a_small_square() -> None:
+    """Each line was read against the yaws above: where an option or a side lies follows from them."""
+    panorama = scene(*CORNER, heading_deg=200.0, cues={"driving side": "right", "climate": "Mediterranean"})
+    lines = []
+    for row in (row for found in tables(panorama) for row in found.to_pylist() if row["task"] not in GEO):
+        words = [row["task"], " ".join(row["operands"])]
+        if row["reason"]:
+            known = row["measured"] is not None and row["limit"] is not None
+            words += [row["reason"], f"{row['measured']:g} {row['limit']:g}" if known else ""]
+        else:
+            values = [fact["value"] for fact in row["evidence"]]
+            told = " ".join(f"{value:.3g}" if isinstance(value, float) else str(value) for value in values)
+            words += [row["answer"], ", ".join(row["wrong"]), told]
+        lines.append(" ".join(" | ".join(words).split()))
+    assert lines == " ".join(OF_CORNER.strip().replace("\n  ", " ").split(" ")).split("\n")

@@ -116,11 +116,15 @@ class SingleView(NeedTask):
             rng = self.rng(view, seen.id, need.need)
             answer = list(THIRDS)[int(rng.integers(len(THIRDS)))]
             margin = view.rules.cell_margin
+            tried = view.towards(seen.yaw_deg, -45.0, 45.0, rng)
             shots = [
                 shot
-                for shot in view.towards(seen.yaw_deg, -45.0, 45.0, rng)
+                for shot in tried
                 if view.whole(shot)[i] and _to_third_border(_middle(view, i, shot), THIRDS[answer]) >= margin
             ]
+            if not shots:
+                yield self.unshown(case, len(tried))
+                continue
             places = [j for j, other in enumerate(view.objects) if other.kind is not None and j != i]
             fits = [s for s in shots if view.touched(s)[places].any()]
             case.require("no_other_place_in_view", len(fits), ">=", 1, "views")
@@ -150,7 +154,7 @@ class DualView(NeedTask):
             case = self.about_place(view, i, need=need)
             rng = self.rng(view, seen.id, need.need)
             picture, half = (int(n) for n in rng.integers(2, size=2))
-            found = None
+            found, showing = None, 0
             margin = view.rules.sector_margin_deg
             shots = view.towards(seen.yaw_deg, *((margin, 45.0) if half else (-45.0, -margin)), rng)
             turn = int(rng.integers(1, 4)) * TURNS // 4  # the other picture shows nothing of this one
@@ -159,9 +163,13 @@ class DualView(NeedTask):
                 left, right, _, _ = view.extent(i, own).tolist()
                 is_in_half = left > 0 if half else right < 0
                 is_there = view.whole(own)[i] and not view.touched(other)[i] and is_in_half
+                showing += bool(is_there)
                 if is_there and self.none_else(view, i, need, own, other):
                     found = (other, own) if picture else (own, other)
                     break
+            if found is None and not showing:
+                yield self.unshown(case, len(shots))
+                continue
             if found is None:
                 case.refuse("two_serve_the_need", len(self.others(view, i, need)), 0, "other places")
                 yield case
