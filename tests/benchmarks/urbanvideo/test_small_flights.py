@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -27,7 +29,7 @@ from pipeline.samples.flight.write import (
 from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Landmark, Sighting
 from pipeline.worlds.flight.view import FlightView
 from tests.bench.real_flights import MOVEMENT, observed, write
-from tests.benchmarks.urbanvideo.flights import Move, flight, mark, motion, random_flight, rows, words_of
+from tests.benchmarks.urbanvideo.flights import Move, flight, judged, mark, motion, random_flight, rows, words_of
 from tests.environment import LONG, REAL_DATA
 from tests.oracles.flight_answers import JUDGES, judge
 from tests.tables import candidates
@@ -197,3 +199,107 @@ def test_a_log_alone_gives_questions_of_its_movements(log: str, least: int, tmp_
         said = " ".join(text for row in asked for text in (row["answer"], *row["wrong"])).lower()
         assert "flies horizontally" in said
         assert not any(word in said for word in ("forward", "left", "turn", "hover"))
+
+
+# ---- all that is asked of a few flights, task by task: a change of any answer, option, proof or refusal is seen
+
+MARKS = (
+    mark("the red church", 60, 80, 8, 30),
+    mark("the park", -40, 120, 30, 0.5),
+    mark("the blue tower", 110, 40, 5, 70),
+    mark("the tallest building", 20, 180, 12, None),
+)
+SEEN = (((0.0, 9.0), (22.0, 40.0)), ((3.0, 12.4),), ((10.0, 24.0), (33.0, 47.0)), ((0.0, 47.0),))
+TURNING: tuple[Move, ...] = (
+    ("fly forward", 8, 40.0), ("turn right", 4, 60.0), ("fly forward+ascend", 6, (30.0, 18.0)), ("hover", 3, 0),
+    ("turn left", 6, 110.0), ("fly right", 5, 22.0), ("gimbal down", 3, 30.0), ("descend", 5, 20.0),
+    ("fly forward", 7, 35.0),
+)  # fmt: skip
+ROUTE = (
+    "Fly forward", "Turn right", "Fly forward while ascending", "Hover", "Turn left", "Fly right",
+    "Tilt the camera down", "Descend", "Fly forward to the blue tower",
+)  # fmt: skip
+IN_FULL = {
+    "Trajectory Captioning": (
+        "17 asked",
+        "81f1d5d0fff7",
+    ),
+    "Sequence Recall": (
+        "23 asked, 2 step_not_unique",
+        "5429a1b06225",
+    ),
+    "Object Recall": (
+        "3 asked, 15 nothing_beside, 1 second_nearest",
+        "e61dee97b788",
+    ),
+    "Start/End Position": (
+        "10 never_visible, 6 not_seen_yet, 5 second_nearest, 9 start_not_near",
+        "b9246b43bb7d",
+    ),
+    "Proximity": (
+        "108 asked, 2 depends_on_where_measured, 38 distance_changes_irregularly, 82 "
+        "distance_changes_too_little, 41 distance_constant_for_long, 40 not_seen_yet",
+        "21f7128c5522",
+    ),
+    "Duration": (
+        "1 durations_alike, 1 near_twice, 3 nothing_to_ask_about, 1 step_not_unique",
+        "3aa19fa2bc40",
+    ),
+    "Landmark Position": (
+        "353 asked, 69 heading_unsteady, 120 near_sector_boundary, 95 nearly_below, 126 not_seen_yet, 17 "
+        "too_wide_from_here",
+        "bde4362c3630",
+    ),
+    "Goal Detection": (
+        "177 asked, 4 heading_unsteady, 6 near_third_boundary, 11 pose_unknown, 1 too_wide_in_view, 4 "
+        "view_just_changed",
+        "9703aa94b301",
+    ),
+    "Cognitive Map": (
+        "22 asked, 5 path_too_short, 3 too_few_landmarks",
+        "96878b91e176",
+    ),
+    "Association": (
+        "7 asked, 119 never_visible, 52 not_seen_yet",
+        "19b848c98442",
+    ),
+    "Progress Evaluation": (
+        "18 asked, 2 route_steps_unclear",
+        "14228eee6419",
+    ),
+    "High-level Planning": (
+        "119 never_visible, 52 not_seen_yet, 32 nothing_on_the_way",
+        "00b6be8aecdb",
+    ),
+    "Action Generation": (
+        "25 asked",
+        "a1e5fb553be0",
+    ),
+}
+
+
+def in_full(scenes: Sequence[FlightScene], task: str) -> tuple[str, str]:
+    """How many candidates are asked and refused for which reason; and a digest of all that is told of each."""
+    found = [row for scene in scenes for row in judged(scene, task)]
+    lines = []
+    for row in found:
+        evidence = [(fact["name"], fact["subject"], _shown(fact["value"])) for fact in row["evidence"] or ()]
+        numbers = (_shown(row["measured"]), _shown(row["limit"]), row["unit"], _shown(row["until_s"]))
+        told = row["operands"], row["answer"], row["wrong"], row["reason"], numbers, evidence, row["flags"]
+        lines.append(repr(told))
+    reasons = Counter(row["reason"] or "asked" for row in found)
+    counted = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    return counted, hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+
+
+def _shown(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+@pytest.mark.parametrize("task", IN_FULL)
+def test_all_that_is_asked_of_five_flights(task: str) -> None:
+    """To read what it is made of: print the lines of `in_full` before and after a change that means to change them."""
+    views = tuple(Sighting(landmark=n, intervals=times, possible=times) for n, times in enumerate(SEEN))
+    moved = motion(TURNING, (10.0, -20.0, 35.0), 25.0, -15.0).model_copy(update={"views": views})
+    made = flight(moved, MARKS, goal="the blue tower", route=ROUTE)
+    assert in_full((made, *map(random_flight, (3, 5, 8, 12))), task) == IN_FULL[task]
