@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from itertools import combinations
@@ -349,3 +350,160 @@ def test_the_larger_of_two(sizes_m: tuple[float, float], first: bool, ratio: flo
     held = [fact["value"] for fact in one.evidence if fact["name"] == "sizes_alike"]
     assert held == ([] if ratio is None else [pytest.approx(ratio)])
     assert (one.refusal is None) is (ratio is not None)
+
+
+# Of a drive, a flight and an arm's episode: task -> how many are asked of how many, and a digest of all that is told.
+IN_FULL = {
+    "drive": {
+        "CL": "0 of 82: f752a6955b7a",
+        "AT": "7 of 46: 3beb4f4915b3",
+        "AT whole": "0 of 1: 2dcb0ccc6cb9",
+        "AT words": "0 of 1: 1f0058263a93",
+        "ST": "9 of 530: c448bef6839e",
+        "LC": "2 of 108: 2a86f77382ea",
+        "DT": "128 of 655: 3016e00e14d9",
+        "OR": "3 of 247: 2ace690a0d4a",
+        "OR words": "0 of 247: 7da855c9d521",
+        "TP": "18 of 319: a69b54940d6d",
+        "CT": "6 of 273: e3f92e4f608a",
+        "R/S": "0 of 230: ef8d67617c20",
+        "R/P": "3 of 336: 35427cfb2f75",
+        "R/D": "191 of 672: d2bbd1464677",
+        "M/T": "6 of 259: 6b0182d19ffe",
+        "S/M": "0 of 10: 3a361349281d",
+        "S/M degrees": "0 of 10: ab056a0bbecd",
+        "S/M words": "0 of 1: 2dcb0ccc6cb9",
+        "L/M": "0 of 12: 25e7357f5f46",
+        "L/M whole": "0 of 1: 2dcb0ccc6cb9",
+        "L/M count": "8 of 222: 344094a12ebb",
+        "L/M words": "0 of 1: 2dcb0ccc6cb9",
+        "MD": "0 of 12: 4ce3a766f790",
+        "MD acceleration": "0 of 24: 0a5172234299",
+        "CS": "0 of 12: 1bfb71c43374",
+        "CS seconds": "0 of 84: 5af4f2e95302",
+        "DT cm": "0 of 1: 2dcb0ccc6cb9",
+        "M/T cm": "0 of 1: 2dcb0ccc6cb9",
+        "S/M cm": "0 of 1: 2dcb0ccc6cb9",
+        "L/M cm": "0 of 1: 2dcb0ccc6cb9",
+        "MD degrees": "0 of 1: 2dcb0ccc6cb9",
+        "MD rate": "0 of 1: 2dcb0ccc6cb9",
+        "CS cm": "0 of 1: 2dcb0ccc6cb9",
+        "M/P stated": "0 of 1: 1f0058263a93",
+        "E/E stated": "0 of 1: 1f0058263a93",
+        "M/P": "0 of 1: 6dfe15cd46e0",
+        "E/E": "0 of 1: 6dfe15cd46e0",
+        "GEN": "12 of 12: 69ad7de233ab",
+        "written numbers": "0 of 1: 95c2b3a0efaf",
+        "written words": "0 of 1: 95c2b3a0efaf",
+    },
+    "flight": {
+        "CL": "0 of 1: e7ee285d8531",
+        "AT": "0 of 1: 79962d550e7e",
+        "AT whole": "5 of 144: aeecc4c87b24",
+        "AT words": "0 of 1: 79962d550e7e",
+        "ST": "5 of 36: 1d09f1ead004",
+        "LC": "18 of 144: 3df24a2b942c",
+        "DT": "74 of 180: 07a771723dff",
+        "OR": "4 of 18: 73974593814b",
+        "OR words": "11 of 18: 1d0e3ec4c6ee",
+        "TP": "0 of 144: c849ad497f0c",
+        "CT": "19 of 126: c52b88997d71",
+        "R/S": "3 of 504: 0d61b19aa2d7",
+        "R/P": "17 of 1008: f7013ddab8c1",
+        "R/D": "4 of 1008: 83eef85e42e3",
+        "M/T": "4 of 18: 55b5122522dc",
+        "S/M": "7 of 18: 569b3f0069d3",
+        "S/M degrees": "0 of 1: 79962d550e7e",
+        "S/M words": "7 of 18: c7b257588ab4",
+        "L/M": "0 of 1: 79962d550e7e",
+        "L/M whole": "8 of 18: 1f1ec9e169b2",
+        "L/M count": "0 of 1: 79962d550e7e",
+        "L/M words": "4 of 30: 02e54a1410e3",
+        "MD": "4 of 18: 3d89c921562a",
+        "MD acceleration": "0 of 1: 79962d550e7e",
+        "CS": "0 of 1: 79962d550e7e",
+        "CS seconds": "61 of 432: f2789b122096",
+        "DT cm": "0 of 1: 79962d550e7e",
+        "M/T cm": "0 of 1: 79962d550e7e",
+        "S/M cm": "0 of 1: 79962d550e7e",
+        "L/M cm": "0 of 1: 79962d550e7e",
+        "MD degrees": "0 of 1: 79962d550e7e",
+        "MD rate": "0 of 1: 79962d550e7e",
+        "CS cm": "0 of 1: 79962d550e7e",
+        "M/P stated": "0 of 1: e7ee285d8531",
+        "E/E stated": "0 of 1: e7ee285d8531",
+        "M/P": "0 of 1: 759e9cbf1929",
+        "E/E": "0 of 1: 759e9cbf1929",
+        "GEN": "12 of 12: b741d77bb30f",
+        "written numbers": "0 of 1: d03b9e5344b1",
+        "written words": "0 of 1: d03b9e5344b1",
+    },
+    "arm": {
+        "CL": "2 of 12: ca358a27e73a",
+        "AT": "0 of 1: 0b0c73a70781",
+        "AT whole": "0 of 1: 0b0c73a70781",
+        "AT words": "2 of 18: c7f2fb759680",
+        "ST": "0 of 12: f00ff2d82929",
+        "LC": "3 of 72: cb098ddbed6a",
+        "DT": "0 of 1: 0b0c73a70781",
+        "OR": "72 of 229: 2b2a6bd10edd",
+        "OR words": "0 of 1: 0b0c73a70781",
+        "TP": "1 of 12: 275a4d2c24b4",
+        "CT": "9 of 144: 5c56ce498171",
+        "R/S": "1 of 8: ccc63387688c",
+        "R/P": "7 of 180: 7ed38b88de6c",
+        "R/D": "65 of 240: 89aa1b2c2580",
+        "M/T": "0 of 1: 0b0c73a70781",
+        "S/M": "0 of 1: 0b0c73a70781",
+        "S/M degrees": "0 of 1: 0b0c73a70781",
+        "S/M words": "8 of 37: 244a64860140",
+        "L/M": "0 of 1: 0b0c73a70781",
+        "L/M whole": "0 of 1: 0b0c73a70781",
+        "L/M count": "0 of 1: 0b0c73a70781",
+        "L/M words": "0 of 1: 0b0c73a70781",
+        "MD": "0 of 1: 0b0c73a70781",
+        "MD acceleration": "0 of 1: 0b0c73a70781",
+        "CS": "0 of 1: 0b0c73a70781",
+        "CS seconds": "0 of 1: 0b0c73a70781",
+        "DT cm": "4 of 72: 8f72a60c42ea",
+        "M/T cm": "5 of 12: 4933354cba4e",
+        "S/M cm": "9 of 10: c87baddcd971",
+        "L/M cm": "3 of 24: 6ab95d05f57e",
+        "MD degrees": "29 of 74: 5f0de1c7c109",
+        "MD rate": "3 of 24: 2b04d3f82464",
+        "CS cm": "5 of 72: 37f581f30a45",
+        "M/P stated": "0 of 1: fbfacdb824d9",
+        "E/E stated": "0 of 1: 0b0c73a70781",
+        "M/P": "0 of 1: 34728498c53b",
+        "E/E": "0 of 1: 34728498c53b",
+        "GEN": "12 of 12: 1a956413ce42",
+        "written numbers": "0 of 1: c022cf1b016f",
+        "written words": "0 of 1: c022cf1b016f",
+    },
+}
+
+
+def _shown(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def in_full(world: str) -> dict[str, str]:
+    made = {"drive": lambda: logs.drive(3), "flight": lambda: logs.flight(2), "arm": lambda: logs.episodes([3])[0]}
+    view, found = open_exam(made[world](), ExamRules()), {}
+    for name, task in EXAM_TASKS.items():
+        lines, rows = [], task.candidates(view).to_pylist()
+        for row in rows:
+            evidence = [(fact["name"], fact["subject"], _shown(fact["value"])) for fact in row["evidence"] or ()]
+            numbers = (_shown(row["measured"]), _shown(row["limit"]), row["unit"])
+            lines.append(repr((row["operands"], row["answer"], row["wrong"], row["reason"], numbers, evidence)))
+        asked = sum(row["reason"] is None for row in rows)
+        digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+        found[name] = f"{asked} of {len(rows)}: {digest}"
+    return found
+
+
+@pytest.mark.parametrize("world", IN_FULL)
+def test_all_that_is_asked_of_a_log(world: str) -> None:
+    """A change of any answer, option, proof or refusal is seen; to read it, print the lines before and after."""
+    found = in_full(world)
+    assert {name: told for name, told in found.items() if not told.startswith("0 of 0")} == IN_FULL[world]
