@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from pipeline.core.arrays import FloatArray
+from pipeline.core.findings import doubt
 from pipeline.formats.logs.frames import flu_to_enu, quaternion
 from pipeline.formats.logs.log import Log, Series
 from pipeline.worlds.flight.tracks.assemble import assemble
+from pipeline.worlds.flight.tracks.clock import GAP_S, LEAP_S, about, straighten, timed
 from pipeline.worlds.flight.tracks.consistency import _explained, _means, _steadied, velocity_axes
 
 TIMES_S: FloatArray = np.arange(120, dtype=np.float64) * 0.5  # s
@@ -202,3 +204,94 @@ def test_who_is_always_below_the_zero_by_hand(up_m: list[float], told: float | N
     assert found == ([] if told is None else [told])
     stepped = replace(log, label=np.array(["fly"] * 10, dtype=object), clock="step")
     assert "below_its_zero" not in doubts(stepped)
+
+
+# ---- clocks, by hand
+
+NOW = 1.7e9
+DAY = 86_400.0
+
+
+@pytest.mark.parametrize(
+    ("clock", "kept", "strays"),
+    [
+        ([3.0, 4.0, 5.0], [0, 1, 2], 0),
+        ([3.0, np.nan, 5.0, np.inf, 7.0, 1e11, 1.1e11], [0, 2, 4, 5], 0),
+        ([3.0, 99.0, 5.0, 6.0], [0, 2, 3], 1),  # alone after those about it
+        ([3.0, -99.0, 5.0, 6.0], [0, 2, 3], 1),
+        ([3.0, 99.0, 8.0], [0, 2], 1),
+        ([3.0, 99.0, 8.1], [0, 1, 2], 0),  # what is about it does not follow on each other
+        ([3.0, 99.0, 2.9], [0, 1, 2], 0),
+        ([3.0, 3.0, 3.0], [0, 1, 2], 0),
+        ([3.0, 9.0, 3.0, 9.0, 3.0], [0, 2, 3, 4], 1),  # of a run that disagrees the first alone
+        ([3.0, 99.0, 5.0, 98.0, 6.0], [0, 2, 4], 2),
+        ([9.0, 3.0], [0, 1], 0),
+        ([], [], 0),
+    ],
+)
+def test_samples_with_a_time(clock: list[float], kept: list[int], strays: int) -> None:
+    index, alone = timed(np.array(clock))
+    assert (index.tolist(), alone) == (kept, strays)
+
+
+@pytest.mark.parametrize(
+    ("clock", "t_s", "breaks", "run", "told"),
+    [
+        ([3.0, 3.5, 4.0, 9.0], [0, 0.5, 1, 6], [], [0] * 4, []),
+        # It jumps back by 2 s: half a second, the usual step, after the last sample.
+        ([3.0, 3.5, 4.0, 2.0, 2.5, 3.5], [0, 0.5, 1, 1.5, 2, 3], [3], [0, 0, 0, 1, 1, 1], [("clock_jump", 2.0, 0.0)]),
+        # Twice, the second time by more.
+        (
+            [5.0, 6.0, 4.0, 5.0, 1.0],
+            [0, 1, 2, 3, 4],
+            [2, 4],
+            [0, 0, 1, 1, 2],
+            [("clock_jump", 4.0, 0.0)],
+        ),
+        # Set from 0 to the day; steps of 2 s and 4 s are usual by 3 s in the middle.
+        (
+            [0.0, 2.0, NOW, NOW + 4.0],
+            [0, 2, 5, 9],
+            [2],
+            [0] * 4,
+            [("epoch_leap", NOW - 2.0, LEAP_S)],
+        ),
+        ([0.0, 1.0, 1.0 + LEAP_S, 2.0 + LEAP_S], [0, 1, 1 + LEAP_S, 2 + LEAP_S], [], [0] * 4, []),
+        ([0.0, DAY], [0, 1], [1], [0, 0], [("epoch_leap", DAY, LEAP_S)]),  # no usual step: a second
+        ([7.0, np.nan, 8.0], [0, 1], [], [0, 0], [("untimed", 1, 0)]),
+        ([7.0, 99.0, 8.0, 9.0], [0, 1, 2], [], [0, 0, 0], [("stray_times", 1, 0)]),
+        ([], [], [], [], []),
+        ([7.0], [0], [], [0], []),
+    ],
+)
+def test_clocks_are_made_straight(
+    clock: list[float], t_s: list[float], breaks: list[int], run: list[int], told: list[tuple[str, float, float]]
+) -> None:
+    found = straighten(np.array(clock))
+    assert found.t_s.tolist() == pytest.approx(t_s)
+    assert np.flatnonzero(found.breaks).tolist() == breaks
+    assert len(found.breaks) == len(found.samples) == len(t_s)
+    assert found.run.tolist() == run
+    assert [(one.name, one.measured, one.limit) for one in found.findings] == told
+    for one in found.findings:
+        after = breaks and one.severity == "doubt"
+        assert one.stretches == (((t_s[breaks[0] - 1], t_s[-1]),) if after else None)
+
+
+def test_usual_steps_are_those_without_a_gap() -> None:
+    """Steps of 1 s, 6 s and 5 s, and one back: the middle of 1 and 5 is 3 s."""
+    assert GAP_S == 5.0
+    found = straighten(np.array([0.0, 1.0, 7.0, 12.0, 2.0]))
+    assert found.t_s.tolist() == [0, 1, 7, 12, 15]
+
+
+def test_stretches_reach_from_the_sample_before_to_the_one_after() -> None:
+    t_s = np.array([0.0, 1.5, 2.0004, 4.0, 5.0, 7.0])
+    found = doubt("made", "log", "", "none")
+    for marked, stretches in (
+        ([0, 0, 1, 0, 0, 0], ((1.5, 4.0),)),
+        ([1, 0, 0, 0, 1, 1], ((0.0, 1.5), (4.0, 7.0))),
+        ([0, 1, 0, 1, 0, 0], ((0.0, 2.0), (2.0, 5.0))),
+        ([0] * 6, ()),
+    ):
+        assert about(found, t_s, np.array(marked, dtype=bool)).stretches == stretches
