@@ -529,3 +529,17 @@ def test_the_clearest_street(
     first, clear = frontage_module._clearest(thing, line, metres.astype(float), sure, np.array([error_m, 0.0]))
     assert (int(first[0]), bool(clear[0]) and first[0] >= 0) == found
     assert first[1] == -1
+
+
+@pytest.mark.parametrize("far_m", [199, -200])
+def test_a_frontier_is_reached_to_the_ends_of_the_map(far_m: int) -> None:
+    """Along a corridor three cells wide, with one unknown cell beside its end."""
+    start: Pose = (0.5, 0.5, 5.0, 0.0, 0.0, 0.0)
+    known = FrontierMap(start)
+    known.cells[:] = SOLID
+    columns = range(200, 199 + far_m) if far_m > 0 else range(202 + far_m, 201)
+    known.cells[199:202, list(columns)] = FREE
+    known.cells[200, 199 + far_m if far_m > 0 else 201 + far_m] = UNKNOWN
+    path, look = known.way(start, np.random.default_rng(0)) or pytest.fail("there is one")
+    assert len(path) == len(columns) - 1
+    assert look == (90.0 if far_m > 0 else 270.0)

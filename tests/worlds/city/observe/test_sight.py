@@ -549,3 +549,14 @@ def test_axes_of_cameras(roll: float, pitch: float, yaw: float, axes: tuple[tupl
 def test_the_sky_grows_blue_up_to_45_degrees(toward: tuple[float, ...], share: float) -> None:
     low, high = np.array([216.0, 226, 236]), np.array([104.0, 156, 214])
     assert render._sky(np.array([toward], dtype=np.float32))[0] == pytest.approx(low + share * (high - low), abs=0.01)
+
+
+def test_roofs_have_layers_in_pictures_alone() -> None:
+    """Walls and eight layers; as what hides the view a house is as high all over."""
+    here = city(house("h", 40, 40, 8, 20, 9.0, roof_shape="pitched"), house("flat", 10, 10, 8, 8, 9.0))
+    assert len(Occluders(here).prisms) == 2
+    roofed = Occluders(here, has_roofs=True)
+    assert roofed.thing.tolist() == [0] * 9 + [1]
+    assert roofed.top_m.tolist() == pytest.approx([6.0, *(6 + 3 * n / 8 for n in range(1, 9)), 9.0])
+    assert Occluders(city(house("u", 0, 0, 5, 5, None))).top_m.tolist() == [2.5, 300.0]
+    assert Occluders(city(house("u", 0, 0, 5, 5, None)), 12.0).top_m.tolist() == [2.5, 12.0]
