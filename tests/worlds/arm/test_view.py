@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from itertools import islice, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from pipeline.core.findings import Findings
 from pipeline.core.quantized_series import QuantizedSeries, pack
 from pipeline.core.schema import Video
 from pipeline.drawing.raster import INK, SIZE
 from pipeline.worlds.arm.bev_video import ABOVE, BESIDE, drawn, top_down_map
 from pipeline.worlds.arm.facts import JOINT_STEP, PLACE_STEP_M, SHARE_STEP, Arm, ArmCamera, Gripper, Joint, SceneItem
 from pipeline.worlds.arm.readers.rlbench import RLBench
+from pipeline.worlds.arm.readers.series import LARGEST, WIDEST, as_numbers, known, stacked, step_of, turns_wxyz
 from pipeline.worlds.arm.view import BEYOND_MAX, EDGE_PX, GRIPPER, MAP_PX, ArmView, examine
 from pipeline.worlds.registry import examined
 from tests.drawing.reading import bounds
@@ -322,3 +325,100 @@ def test_an_arm_does_not_turn_twice_nor_hold_its_gripper_beyond_its_reach(views:
         told = examine(scene.model_copy(update={"facts": scene.facts.model_copy(update=change)}))
         assert item in {finding.subject for finding in told if finding.name == "beyond_limit"}
     assert "beyond_limit" not in {finding.name for finding in examine(scene)}
+
+
+def with_items(view: ArmView, *boxes: tuple[float, ...]) -> ArmView:
+    """The view of an episode with other things: middle (3,) and sides (3,) of each, as many as it has at most."""
+    items = view.facts.items
+    assert len(boxes) <= len(items)
+    rows = len(view.times_s)
+    made = tuple(
+        item.model_copy(update={"place_m": pack(np.tile(box[:3], (rows, 1)), PLACE_STEP_M), "size_m": box[3:]})
+        for item, box in zip(items, boxes, strict=False)
+    )
+    return ArmView(view.scene.with_facts(items=made))
+
+
+def test_what_lies_on_what_at_its_limits(views: list[ArmView]) -> None:
+    """A plate from -0.2 to 0.2 and from 0.1 to 0.3, 0.05 high; a die upon it whose middle is above its edge."""
+    plate = (0.0, 0.2, 0.025, 0.4, 0.2, 0.05)
+    for middle, lies in (
+        ((0.0, 0.2, 0.07), True),
+        ((0.2, 0.3, 0.07), True),
+        ((0.201, 0.2, 0.07), False),
+        ((0.0, 0.0999, 0.07), False),
+        ((0.0, 0.2, 0.0749), True),  # 4.9 mm above it
+        ((0.0, 0.2, 0.0751), False),
+        ((0.0, 0.2, 0.0651), True),
+        ((0.0, 0.2, 0.0649), False),
+    ):
+        view = with_items(max(views, key=lambda view: len(view.ids)), plate, (*middle, 0.04, 0.04, 0.04))
+        assert view.on_item(0).tolist() == [[False, False], [lies, False]], middle
+
+
+def test_how_much_of_a_thing_others_cover_by_hand(views: list[ArmView]) -> None:
+    """From above a higher one covers a quarter; from the side, from y below, one nearer by the half of it."""
+    view = with_items(
+        max(views, key=lambda view: len(view.ids)), (0.4, 0.0, 0.1, 0.2, 0.2, 0.1), (0.5, -0.1, 0.15, 0.2, 0.2, 0.1)
+    )
+    above, beside = view.hidden(0)
+    assert above == pytest.approx([0.25, 0.0], abs=0.03)
+    assert beside == pytest.approx([0.25, 0.0], abs=0.03)
+    assert view.covered(0) == pytest.approx([0.25, 0.0], abs=0.03)
+    assert view.hidden(0) is view.hidden(0)
+
+
+def test_values_of_a_key_at_all_times() -> None:
+    """The usual width counts; what is missing, of another width, not finite or too large is not known."""
+    told = Findings()
+    rows: list[dict[str, Any]] = [{"a": [1.0, 2.0]}, {}, {"a": 3.0}, {"a": np.array([[4.0], [5.0]])}, {"a": "x"}]
+    assert stacked(rows, "b", told) is None
+    rows[0]["a"] = np.array([1.0, LARGEST])
+    found = stacked(rows, "a", told)
+    assert found is not None
+    assert np.nan_to_num(found, nan=-1).tolist() == [[1, LARGEST], [-1, -1], [-1, -1], [4, 5], [-1, -1]]
+    assert [(one.name, one.measured, one.limit) for one in told.items] == [("unusable_values", 3, 0)]
+    nothing = Findings()
+    assert known(np.array([[LARGEST * 1.01, 0.0], [np.inf, 1.0]]), "a", nothing) is None
+    assert nothing.items[0].measured == 2
+    whole = Findings()
+    assert known(np.array([[-LARGEST, 0.0]]), "a", whole) is not None
+    assert not whole.items
+
+
+def test_numbers_and_arrays_are_numbers() -> None:
+    wide = np.zeros(WIDEST)
+    numbers: list[Any] = [1, 2.5, True, wide]
+    others: list[Any] = [np.zeros(WIDEST + 1), np.zeros(0), "1", None]
+    assert [as_numbers(value) is None for value in (*numbers, *others)] == [False] * 4 + [True] * 4
+    found = as_numbers(np.array([[1, 2], [3, 4]]))
+    assert found is not None
+    assert found.tolist() == [1, 2, 3, 4]
+
+
+def test_turns_have_their_real_part_first_and_not_negative() -> None:
+    told = Findings()
+    half = float(np.sqrt(0.5))
+    found = turns_wxyz(np.array([[0.0, 0, half, half], [0, half, 0, -half], [0, 0, 0, 2.0], [0, 0, 1, 0]]), told)
+    assert np.nan_to_num(found, nan=9).round(6).tolist() == [
+        [round(half, 6), 0, 0, round(half, 6)],
+        [round(half, 6), 0, -round(half, 6), 0],
+        [9, 9, 9, 9],
+        [0, 0, 0, 1],
+    ]
+    assert [(one.name, one.measured, one.limit) for one in told.items] == [("unusable_turn", 1, 0)]
+
+
+def test_the_step_of_rows_by_their_rates() -> None:
+    """Two joints at 1 and -2 rad/s, then at 0.5 and 1, a fifth of a second apart; unknown rows do not count."""
+    rates = np.array([[9.0, 9], [1, -2], [0.5, 1], [0.5, 1], [0.5, 1]])
+    position = np.concatenate([[[3.0, 4]], [3.0, 4] + 0.2 * np.cumsum(rates[1:], axis=0)])
+    step_s, off = step_of(position, rates) or pytest.fail("it moves")
+    assert (step_s, off) == (pytest.approx(0.2), pytest.approx(0.0, abs=1e-9))
+    position[3] = np.nan
+    assert step_of(position, rates) == (pytest.approx(0.2), pytest.approx(0.0, abs=1e-9))
+    assert step_of(position[:1], rates[:1]) is None
+    assert step_of(np.zeros((4, 2)), rates[:4]) is None
+    other = np.array([[0.0, 0], [0.3, 0.0], [0.6, 0.0]])  # 0.3 of the first joint, where both turn as fast
+    step_s, off = step_of(other, np.ones((3, 2))) or pytest.fail("it moves")
+    assert (step_s, off) == (pytest.approx(0.15), pytest.approx(np.sqrt(0.5)))

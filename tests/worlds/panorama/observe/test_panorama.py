@@ -133,7 +133,7 @@ def test_ground_of_one_colour_is_no_roof() -> None:
     assert nadir_by_colour(color) is None
 
 
-@pytest.mark.parametrize(("columns", "is_roof"), [(66, True), (78, False)])
+@pytest.mark.parametrize(("columns", "is_roof"), [(66, True), (72, True), (74, False)])
 def test_what_reaches_up_in_a_tenth_of_all_directions_is_ground(columns: int, is_roof: bool) -> None:
     color = texture(720, 360).copy()
     color[280:] = 40
