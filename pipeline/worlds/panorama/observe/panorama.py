@@ -87,6 +87,8 @@ def _judge(
     """The facts with what its own pixels tell; a finding of severity "fault" leaves it out."""
     facts = facts.model_copy(update={"measured": _measure(facts, color, depth_m)})
     _filter(facts, config, findings)
+    if facts.picture.crop is None:
+        _closes(facts.picture.path, color, findings)
     return _indoor(facts, depth_m, findings)
 
 
@@ -112,6 +114,35 @@ def _measure(facts: Panorama, color: Color, depth_m: FloatArray | None) -> Measu
         sharpness=round(sharpness_of(color), 1) if whole else None,
         nadir_share=None if share is None else round(share, 4),
     )
+
+
+SEAM_TIMES: Final = 1.5  # of the greatest step between columns; whole spheres at hand at most 0.9, others 2.4 to 10
+LENSES_ALIKE: Final = 0.95  # of what lies beyond two circles; of whole spheres at hand at most 0.5
+_LENS: Final = 1.03  # of the radius of a circle that fills half of the picture
+
+
+def _closes(name: str, color: Color, found: Findings) -> None:
+    """Leaves out what is twice as wide as high and yet no sphere: a flat picture, two eyes, two circles side by side.
+
+    The first column of a sphere is beside its last one. The step in the middle is none of the others: between the
+    pictures of two eyes it is as great as at the border. Cameras of two lenses leave one colour beyond both circles.
+    """
+    if color.shape[1] < SPHERE_WIDTH:
+        return  # coarser than the blocks of a JPEG allow
+    half, smaller = SPHERE_HEIGHT, (SPHERE_WIDTH, SPHERE_HEIGHT)
+    small = np.asarray(Image.fromarray(color).resize(smaller, Image.Resampling.BOX), dtype=np.float64)
+    step = np.abs(small - np.roll(small, -1, axis=1)).mean((0, 2))
+    times = float(step[-1] / max(np.delete(step, [half - 2, half - 1, half, -1]).max(), 1.0))
+    row, column = np.mgrid[:half, : 2 * half] + 0.5
+    beyond = small[np.hypot(column % half / (half / 2) - 1, row / (half / 2) - 1) > _LENS]
+    alike = float((np.abs(beyond - np.median(beyond, axis=0)).max(1) <= _ALIKE).mean())
+    remedy = "give an equirectangular picture of a whole sphere, or crop for the part of one; stitch two lenses first"
+    if times > SEAM_TIMES:
+        message = f"{name}: from its last column to its first one colours change {times:.1f} times as much as anywhere"
+        found.add(_fault(note("not_a_sphere", "picture", message, remedy, round(times, 2), SEAM_TIMES, "times")))
+    elif alike > LENSES_ALIKE:
+        message = f"{name}: beyond two circles side by side {alike:.0%} is of one colour: two lenses, not yet stitched"
+        found.add(_fault(note("not_a_sphere", "picture", message, remedy, round(alike, 3), LENSES_ALIKE, "share")))
 
 
 def _filter(facts: Panorama, config: PanoramaConfig, found: Findings) -> None:

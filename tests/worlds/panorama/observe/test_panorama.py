@@ -61,6 +61,52 @@ def blobs(seed: int, width: int = 128) -> np.ndarray:
     return np.asarray(Image.fromarray(coarse).resize((width, width // 2), Image.Resampling.BICUBIC))
 
 
+def faults_of_shape(color: np.ndarray) -> list[Finding]:
+    findings = Findings()
+    module._closes("pano.jpg", np.ascontiguousarray(color), findings)
+    return findings.items
+
+
+@pytest.mark.parametrize(("step", "refused"), [(58, False), (62, True)])
+def test_the_first_column_is_beside_the_last(step: int, refused: bool) -> None:
+    """The greatest step elsewhere is one of 40 grey levels; that in the middle, of 100, does not count."""
+    level = 100.0 + step * np.clip(1 - np.arange(360) / 90, 0, 1)
+    level[120:140] += 40
+    level[180:] += 100 * np.clip(1 - np.arange(180) / 120, 0, 1)
+    found = faults_of_shape(np.repeat(np.broadcast_to(level[:, None], (180, 360, 1)), 3, axis=2).astype(np.uint8))
+    assert [(f.name, f.severity, f.measured) for f in found] == (
+        [("not_a_sphere", "fault", round(step / 40, 2))] if refused else []
+    )
+
+
+@pytest.mark.parametrize(("share", "refused"), [(0.94, False), (0.96, True)])
+def test_two_lenses_leave_one_colour_beyond_their_circles(share: float, refused: bool) -> None:
+    row, column = np.mgrid[:180, :360] + 0.5
+    beyond = np.hypot(column % 180 / 90 - 1, row / 90 - 1) > 1.03
+    color = texture(360, 180).copy()
+    dark = np.flatnonzero(beyond)
+    color.reshape(-1, 3)[dark] = 250
+    color.reshape(-1, 3)[dark[: round(share * len(dark))]] = 5
+    assert [f.name for f in faults_of_shape(color)] == (["not_a_sphere"] if refused else [])
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+@pytest.mark.parametrize("path", ["panoramas/examplepano.jpg", "captures/pano_gopro/GSAG2002.JPG"])
+def test_real_panoramas_close_and_parts_of_them_do_not(path: str) -> None:
+    with Image.open(REAL_DATA / path) as picture:
+        color = np.asarray(picture.convert("RGB").resize((1440, 720)))
+    eye = color[:, 360:1080]
+    shapes = {
+        "whole": color,
+        "turned": np.roll(color, 555, axis=1),
+        "nine tenths": color[36:-36, 72:-72],
+        "half": color[180:540, 360:1080],
+        "two eyes": np.concatenate([eye, eye], axis=1),
+    }
+    assert [name for name, shape in shapes.items() if faults_of_shape(shape)] == ["nine tenths", "half", "two eyes"]
+
+
 def depth_png(metres: FloatArray) -> bytes:
     out = io.BytesIO()
     Image.fromarray(np.round(np.nan_to_num(metres) * 100).astype(np.uint16)).save(out, "PNG")
