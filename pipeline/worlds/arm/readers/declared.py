@@ -76,6 +76,17 @@ class GripperColumns(Model):
     width_m: Name | None = None
     width_max_m: Metres | None = None
 
+    @model_validator(mode="after")
+    def _in_order(self) -> GripperColumns:
+        """Of columns that are called by their axes; a cyclic order is a turn of all axes, any other a mirror."""
+        for key, names in (("place_m", self.place_m), ("turn_xyzw", self.turn_xyzw)):
+            axes = "".join(name[-1].lower() for name in names or ())
+            if sorted(axes[:3]) == ["x", "y", "z"] and axes[:3] not in "xyzxy":
+                raise ValueError(f"{key} names columns of {', '.join(axes)}: that is a mirror, not x, y, z")
+            if sorted(axes) == ["w", "x", "y", "z"] and axes[3] != "w":
+                raise ValueError(f"{key} names columns of {', '.join(axes)}: w comes last")
+        return self
+
 
 class DeclaredFacts(Model):
     """``arm.yaml``."""

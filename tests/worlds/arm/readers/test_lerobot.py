@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 import pytest
+from pydantic import ValidationError
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.findings import Findings
@@ -99,6 +100,30 @@ def test_a_gripper_turns_as_its_four_columns_say() -> None:
     gripper = declared_gripper(told, columns, findings)
     np.testing.assert_allclose(gripper.turn_wxyz.array, [[0.5**0.5, 0, 0, 0.5**0.5], [np.nan] * 4], atol=1e-6)
     assert [(found.name, found.measured) for found in findings.items] == [("unusable_turn", 1)]
+
+
+@pytest.mark.parametrize(
+    ("key", "axes", "says"),
+    [
+        ("turn_xyzw", "xyzw", None),
+        ("turn_xyzw", "yzxw", None),
+        ("turn_xyzw", "abcd", None),
+        ("turn_xyzw", "wxyz", "w comes last"),
+        ("turn_xyzw", "yxzw", "a mirror"),
+        ("place_m", "xyz", None),
+        ("place_m", "zxy", None),
+        ("place_m", "123", None),
+        ("place_m", "yxz", "a mirror"),
+        ("place_m", "xzy", "a mirror"),
+    ],
+)
+def test_columns_that_are_called_by_their_axes_stand_in_order(key: str, axes: str, says: str | None) -> None:
+    told = {"gripper": {key: [f"observation.state.q{axis}" for axis in axes]}}
+    if says is None:
+        DeclaredFacts.model_validate(told)
+        return
+    with pytest.raises(ValidationError, match=says):
+        DeclaredFacts.model_validate(told)
 
 
 @pytest.mark.parametrize(("turn", "off"), [((0, 0, 0, 1.009), None), ((1, 1, 0, 0), 2**0.5 - 1)])
@@ -457,6 +482,14 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "no features": (info({"features": [1]}), "missing_key"),
     "info cut": (lambda folder: (folder / "meta" / "info.json").write_text('{"a": '), "truncated_json"),
     "unknown column": (text("arm.yaml", "observation.state.elbow", "observation.state.knee"), "unknown_column"),
+    "a quaternion with w first": (
+        text(
+            "arm.yaml",
+            "[observation.state.qx, observation.state.qy, observation.state.qz, observation.state.qw]",
+            "[observation.state.qw, observation.state.qx, observation.state.qy, observation.state.qz]",
+        ),
+        "bad_setting",
+    ),
     "a gripper that cannot open": (text("arm.yaml", "open: 100", "open: 0"), "bad_setting"),
     "unknown unit": (text("arm.yaml", "unit: rad", "unit: turns"), "bad_setting"),
     "two things of one id": (two_of_one_id, "duplicate_thing"),
