@@ -13,7 +13,7 @@ as usual, and the lowest faces of furniture must lie near one level plane.
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -93,7 +93,9 @@ NEAR_M: Final = 0.03  # what is nearer to the plane counts no more than this
 
 def examine(scene: IndoorScene) -> tuple[Finding, ...]:
     """Doubts about the boxes of a scene of any reader: which way is up, the unit, and sizes."""
-    return (*upright_doubts(scene), *(scale_doubts(scene) or implausible(scene)))
+    upright = upright_doubts(scene)
+    sizes = scale_doubts(scene) or (() if upright else extent_doubts(scene))
+    return (*upright, *(sizes or implausible(scene)))
 
 
 # Of 107 released scenes with boxes enough the ratio is 0.54 to 1.44. Read in feet, 106 of them are beyond the limit; in
@@ -130,31 +132,87 @@ def scale_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
 
 def upright_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
     """A doubt where objects stand as usual with another axis up, or where the floor below furniture slopes."""
-    known = [
-        (item, typical)
-        for item in scene.facts.objects
-        if (typical := TYPICAL.get(item.category)) and typical.boxes >= KNOWN_BOXES_MIN and typical.bottom_m is not None
-    ]
-    if len(known) < BOXES_MIN or len({item.category for item, _ in known}) < CATEGORIES_MIN:
+    if (known := _Known.of(scene)) is None:
         return ()
-    boxes = stack(*zip(*((o.box.center, o.box.lengths, o.box.axes) for o, _ in known), strict=True))
-    usual = np.array([(typical.bottom_m, typical.height_m) for _, typical in known], dtype=float)
-    half = (np.abs(boxes.axes @ UPS.T) * boxes.half[:, :, None]).sum(1)  # (n, 6) metres, along each way up
-    lowest = boxes.center @ UPS.T - half
-    off = lowest - usual[:, :1]
-    off = np.minimum(np.abs(off - np.median(off, axis=0)), OFF_MAX_M)
-    off = (off + np.minimum(np.abs(2 * half - usual[:, 1:]), OFF_MAX_M)).mean(0)  # (6,)
+    middle, half, usual = known
+    lowest = middle - half
+    off = _off_m(middle, half, usual)
     best = int(off[1:].argmin()) + 1
     ratio = float(off[0] / max(off[best], NEAR_M))
     if off[0] > UP_OFF_MIN_M and ratio > UP_RATIO_MAX:
         message = (
-            f"with {UP_NAMES[best]} up, {len(known)} objects are on average {off[best]:.2f} m off the usual heights of "
+            f"with {UP_NAMES[best]} up, {len(usual)} objects are on average {off[best]:.2f} m off the usual heights of "
             f"their kinds; with z up, {off[0]:.2f} m"
         )
         remedy = "look at the scan: z must point up; correct its alignment, or the axes given to the reader"
         return (doubt("another_axis_is_up", UPRIGHT, message, remedy, round(ratio, 3), UP_RATIO_MAX, "ratio"),)
     stands = usual[:, 0] < STANDING_MAX_M
-    return _slope_doubts(np.column_stack([boxes.center[stands, :2], lowest[stands, 0]]))
+    return _slope_doubts(np.column_stack([middle[stands][:, [2, 4]], lowest[stands, 0]]))
+
+
+class _Known(NamedTuple):
+    """Boxes of categories of which it is known how high they stand and are.
+
+    Attributes:
+        middle, half: (n, 6) of their middles and half their extents along each way up, metres.
+        usual: (n, 2) lowest corner above the floor and vertical extent of the category, metres.
+    """
+
+    middle: FloatArray
+    half: FloatArray
+    usual: FloatArray
+
+    @classmethod
+    def of(cls, scene: IndoorScene) -> _Known | None:
+        """Those of a scene; None where they are too few to tell anything."""
+        known = [
+            (o, usual)
+            for o in scene.facts.objects
+            if (usual := TYPICAL.get(o.category)) and usual.boxes >= KNOWN_BOXES_MIN and usual.bottom_m is not None
+        ]
+        if len(known) < BOXES_MIN or len({item.category for item, _ in known}) < CATEGORIES_MIN:
+            return None
+        boxes = stack(*zip(*((o.box.center, o.box.lengths, o.box.axes) for o, _ in known), strict=True))
+        return cls(
+            boxes.center @ UPS.T,
+            (np.abs(boxes.axes @ UPS.T) * boxes.half[:, :, None]).sum(1),
+            np.array([(usual.bottom_m, usual.height_m) for _, usual in known], dtype=float),
+        )
+
+
+def _off_m(middle: FloatArray, half: FloatArray, usual: FloatArray) -> FloatArray:
+    """How far objects are on average (k,) off the usual heights of their kinds, along each of k ways up, metres."""
+    off = middle - half - usual[:, :1]
+    off = np.minimum(np.abs(off - np.median(off, axis=0)), OFF_MAX_M)
+    return np.asarray((off + np.minimum(np.abs(2 * half - usual[:, 1:]), OFF_MAX_M)).mean(0))
+
+
+# Of 81 released scenes with boxes enough the ratio is at most 1.18. Of their boxes at half their size 70 are beyond the
+# limit, and at twice their size 80.
+EXTENT_RATIO_MAX: Final = 1.3  # how much farther from the usual heights boxes may be than at another size
+EXTENTS: Final = {2.0: "twice", 0.5: "half"}
+
+
+def extent_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
+    """A doubt where boxes about the same middles would stand as usual at twice or half their size.
+
+    Formats give whole lengths of boxes or half of them. Halved ones float, the higher the taller they are.
+    """
+    if (known := _Known.of(scene)) is None:
+        return ()
+    middle, half, usual = known.middle[:, :1], known.half[:, :1], known.usual
+    stated = float(_off_m(middle, half, usual)[0])
+    off = {times: float(_off_m(middle, times * half, usual)[0]) for times in EXTENTS}
+    times = min(off, key=off.__getitem__)
+    ratio = stated / max(off[times], NEAR_M)
+    if stated <= UP_OFF_MIN_M or ratio <= EXTENT_RATIO_MAX:
+        return ()
+    message = (
+        f"at {EXTENTS[times]} their size, {len(usual)} objects are on average {off[times]:.2f} m off the usual heights "
+        f"of their kinds; as they are, {stated:.2f} m"
+    )
+    remedy = "are sizes of boxes whole lengths, or half of them? Sizes are asked for from side to side"
+    return (doubt("extents_of_another_size", SCALE, message, remedy, round(ratio, 3), EXTENT_RATIO_MAX, "ratio"),)
 
 
 def _slope_doubts(places: FloatArray) -> tuple[Finding, ...]:

@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 from pipeline.core.schema import Finding
+from pipeline.worlds.indoor import quality_checks
 from pipeline.worlds.indoor.facts import SCALE, IndoorScene
-from pipeline.worlds.indoor.quality_checks import examine, implausible, plausible_m, scale_doubts, upright_doubts
+from pipeline.worlds.indoor.quality_checks import (
+    examine,
+    extent_doubts,
+    implausible,
+    plausible_m,
+    scale_doubts,
+    upright_doubts,
+)
 from pipeline.worlds.indoor.sizes import TYPICAL
 from pipeline.worlds.registry import examined
 from tests.conftest import cube, make_scene
@@ -196,6 +204,48 @@ def test_too_few_objects_tell_nothing() -> None:
     assert upright_doubts(turned(make_scene(ROOM[:4]), TURNED["x"])) == ()
     chairs = [("chair", (float(n), 0.0, 0.44), (0.5, 0.5, 0.88), 0.0) for n in range(6)]
     assert upright_doubts(turned(make_scene(chairs), TURNED["x"])) == ()
+
+
+def resized(scene: IndoorScene, factor: float) -> IndoorScene:
+    """The same objects, about the same middles."""
+    objects = [
+        item.model_copy(
+            update={"box": item.box.model_copy(update={"lengths": tuple(factor * v for v in item.box.lengths)})}
+        )
+        for item in scene.facts.objects
+    ]
+    return scene.with_facts(objects=tuple(objects))
+
+
+@pytest.mark.parametrize(("factor", "told"), [(1.0, None), (0.8, None), (1.3, None), (0.5, "twice"), (2.0, "half")])
+def test_boxes_of_half_or_twice_their_size(factor: float, told: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = resized(make_scene(ROOM), factor)
+    found = extent_doubts(scene)
+    assert [f.name for f in found] == (["extents_of_another_size"] if told else [])
+    assert "another_axis_is_up" not in {f.name for f in examine(scene)}
+    if told is None:
+        return
+    (one,) = found
+    assert f"at {told} their size" in one.message
+    assert (one.subject, one.unit, one.limit) == (SCALE, "ratio", 1.3)
+    for limit, count in ((one.measured - 1e-3, 1), (one.measured + 1e-3, 0)):
+        monkeypatch.setattr(quality_checks, "EXTENT_RATIO_MAX", limit)
+        assert len(extent_doubts(scene)) == count
+
+
+def test_halved_boxes_cost_distances_and_not_counts() -> None:
+    halved = examined(resized(make_scene([*ROOM, ("chair", (4.0, 1.4, 0.44), (0.5, 0.5, 0.88), 0.0)]), 0.5))
+    told = {f.name for f in halved.findings}
+    assert told & {"extents_of_another_size", "sizes_of_another_unit"}
+    assert all(row["reason"] for row in candidates_of(halved, "object_abs_distance"))
+    assert any(row["reason"] is None for row in candidates_of(halved, "object_counting"))
+
+
+@pytest.mark.real_data
+def test_extents_of_the_released_scenes(real_scenes: list[IndoorScene]) -> None:
+    """As they are none is in doubt; of the 81 with boxes enough 70 are told at half their size, 80 at twice."""
+    told = [sum(bool(extent_doubts(resized(scene, factor))) for scene in real_scenes) for factor in (1.0, 0.5, 2.0)]
+    assert told == [0, 70, 80]
 
 
 @pytest.mark.parametrize("profile", ["strict", "official"])
