@@ -25,6 +25,7 @@ from flows.cli.options import (
     DryRun,
     Explain,
     Forget,
+    Host,
     Json,
     LimitCost,
     Out,
@@ -144,8 +145,8 @@ def build(
 ) -> None:
     """Builds a release from raw data; runs only what changed since the last time."""
     configure_output(quiet=quiet, verbose=verbose, as_json=as_json)
-    said = [*settings, *_capped(limit_cost), *_stored(store), *(["video=false"] if no_video else [])]
-    said += [f"videos={videos.resolve()}"] if videos else []
+    film = {"video": "false" if no_video else None, "videos": videos and videos.resolve()}
+    said = _settings(settings, limit_cost=limit_cost, store=store, **film)
     path = configuration(name)
     refuse_misspelt(path, root, said)
     start_spinner("Looking at what is there")
@@ -183,7 +184,7 @@ def stage(
 ) -> None:
     """Reruns one stage on the latest results of the stage before it."""
     configure_output(quiet=quiet, verbose=verbose, as_json=as_json)
-    said = [*settings, *_capped(limit_cost), *_stored(store)]
+    said = _settings(settings, limit_cost=limit_cost, store=store)
     path = configuration(name)
     refuse_misspelt(path, root, said)
     start_spinner("Looking at what is there")
@@ -230,7 +231,7 @@ def schedule(
     from flows.orchestration.build import BuildRequest
     from flows.orchestration.prefect_run import schedule
 
-    said = [*settings, *_capped(limit_cost), *_stored(store)]
+    said = _settings(settings, limit_cost=limit_cost, store=store)
     schedule(BuildRequest(path, root, said, out, False, workers, True, runner, runner_address), cron, zone)
 
 
@@ -289,9 +290,7 @@ def converters() -> None:
 @commands.command()
 def label(
     scene: Annotated[Path, typer.Argument(help="A folder with a scene.json; or of a build, with --scene.")],
-    host: Annotated[
-        str, typer.Option(help="Address to listen on. Any but this machine's needs a token.")
-    ] = "127.0.0.1",
+    host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8766,
     propose: Annotated[
         str | None, typer.Option(help="Address of a detector that proposes boxes (docs/build/labelling.md).")
@@ -325,9 +324,7 @@ def samples(folder: Annotated[Path, typer.Argument(help="Folder to write to.")])
 def review(
     name: BuildName,
     out: Out = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on. Any but this machine's needs a token.")
-    ] = "127.0.0.1",
+    host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8765,
     pack_only: Annotated[
         bool,
@@ -553,12 +550,9 @@ commands.registered_commands += cli_released.app.registered_commands
 commands.registered_groups += cli_released.app.registered_groups
 
 
-def _capped(limit_cost: float | None) -> list[str]:
-    return [] if limit_cost is None else [f"limit_cost={limit_cost}"]
-
-
-def _stored(url: str | None) -> list[str]:
-    return [] if url is None else [f"store={url}"]
+def _settings(settings: list[str], **options: object) -> list[str]:
+    """With those that have options of their own."""
+    return [*settings, *(f"{key}={value}" for key, value in options.items() if value is not None)]
 
 
 def _show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

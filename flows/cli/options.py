@@ -41,6 +41,7 @@ Videos = Annotated[
         help="Videos of released metadata (root vsi_meta), as the benchmark delivers them: DATASET/SCENE.mp4.",
     ),
 ]
+Host = Annotated[str, typer.Option(help="Address to listen on. Any but this machine's needs a token.")]
 Out = Annotated[Path | None, typer.Option(help="Output folder.", show_default="outputs/BUILD")]
 Settings = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Change one configuration key.")]
 LimitCost = Annotated[

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -59,19 +61,22 @@ def findings() -> tuple[dict[str, str], list[str]]:
     """Every finding and a module that reports it; and the calls of which nobody knows what they report."""
     found: dict[str, str] = {}
     unknown: list[str] = []
-    for module, tree, constants in _modules():
-        whole = list(ast.walk(tree))
-        for scope in (tree, *(n for n in whole if isinstance(n, ast.FunctionDef))):
-            nodes = whole if scope is tree else list(ast.walk(scope))
-            local = constants if scope is tree else constants | _assigned(nodes, constants)
-            for name, argument in _named(nodes):
+    constants = _constants()
+    for path, whole in nodes().items():
+        module = path.relative_to(ROOT / "pipeline").as_posix()
+        if module.startswith(ELSEWHERE):
+            continue
+        for scope in (None, *(n for n in whole if isinstance(n, ast.FunctionDef))):
+            part = whole if scope is None else _within(whole, scope)
+            local = constants if scope is None else constants | _assigned(part, constants)
+            for name, argument in _named(part):
                 texts = _texts(argument, local)
                 told = ast.unparse(argument)
                 if texts:
                     found.update(dict.fromkeys(texts, module))
                 elif (module, told) in WORKED_OUT:
                     found.update(dict.fromkeys(WORKED_OUT[module, told], module))
-                elif scope is not tree and not PASSED_ON.match(told):
+                elif scope is not None and not PASSED_ON.match(told):
                     unknown.append(f"{module}: {name}({told})")
     return found, sorted(set(unknown))
 
@@ -82,16 +87,28 @@ def trees() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text("utf-8")) for path in sorted((ROOT / "pipeline").rglob("*.py"))}
 
 
-def _modules() -> Iterator[tuple[str, ast.Module, dict[str, list[str]]]]:
+@cache
+def nodes() -> dict[Path, list[ast.expr | ast.stmt]]:
+    """Calls, constants, functions and assignments of every module, line by line: each tree is walked once."""
+    sought = (ast.Call, ast.Constant, ast.FunctionDef, ast.Assign, ast.AnnAssign)
+    found = {path: [node for node in ast.walk(tree) if isinstance(node, sought)] for path, tree in trees().items()}
+    return {path: sorted(some, key=lambda node: node.lineno) for path, some in found.items()}
+
+
+def _within(whole: list[ast.expr | ast.stmt], scope: ast.FunctionDef) -> list[ast.expr | ast.stmt]:
+    """The nodes on the lines of a function."""
+    line, last = attrgetter("lineno"), scope.end_lineno
+    return whole[bisect_left(whole, scope.lineno, key=line) : bisect_right(whole, last, key=line)]
+
+
+def _constants() -> dict[str, list[str]]:
+    """Names that modules set to texts."""
     constants: dict[str, list[str]] = defaultdict(list)
     for tree in trees().values():
         for node in tree.body:
             for name, value in _set(node):
                 constants[name] += _texts(value, {})
-    for path, tree in trees().items():
-        module = path.relative_to(ROOT / "pipeline").as_posix()
-        if not module.startswith(ELSEWHERE):
-            yield module, tree, {name: texts for name, texts in constants.items() if texts}
+    return {name: texts for name, texts in constants.items() if texts}
 
 
 def _named(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr]]:

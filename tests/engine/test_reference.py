@@ -19,7 +19,7 @@ from pipeline.engine.config import config_model
 from pipeline.release.tables import COLUMN_DOCS
 from pipeline.rendering.glossary import GLOSSARY, SHARED
 from pipeline.worlds.registry import WORLDS
-from tests.engine.findings_in_code import findings, trees
+from tests.engine.findings_in_code import findings, nodes, trees
 from tests.reference import pages as reference
 from tests.reference.drawings import MOST_BYTES, picture
 from tests.reference.examples import (
@@ -74,7 +74,7 @@ def _texts(node: ast.expr, constants: dict[str, str]) -> list[str]:
 @cache
 def _calls() -> list[tuple[Path, ast.Call]]:
     """Every call in the code, with its module."""
-    return [(path, node) for path, tree in trees().items() for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [(path, node) for path, some in nodes().items() for node in some if isinstance(node, ast.Call)]
 
 
 def _reasons() -> dict[str, Path]:
@@ -123,8 +123,8 @@ def test_the_python_api_has_all_that_the_examples_of_the_documentation_import() 
 def test_no_words_without_a_reason() -> None:
     texts = {
         node.value
-        for tree in trees().values()
-        for node in ast.walk(tree)
+        for some in nodes().values()
+        for node in some
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     made = {f"{end}_not_near" for end in ("start", "end")}
