@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from pipeline.worlds.flight.facts import FlightScene
@@ -35,7 +36,8 @@ class Poses:
                 yield t_s
 
     def at(self, t_s: float) -> int:
-        return min(range(len(self.t)), key=lambda n: abs(self.t[n] - t_s))
+        n = bisect_left(self.t, t_s)
+        return min(range(max(n - 1, 0), min(n + 1, len(self.t))), key=lambda n: abs(self.t[n] - t_s))
 
     def gap(self, name: str, n: int) -> float:
         one = self.places[name]
