@@ -24,6 +24,7 @@ INK: Final[dict[str, tuple[int, int, int]]] = {k: tuple(rgb) for k, rgb in load_
 _TEXT: Final = 12  # pixels of a letter's height
 _MARK: Final = 13
 _PAD: Final = 4  # pixels around the mask of a text, for what letters reach beyond it
+_RIM: Final = 2  # pixels around a label
 _AWAY: Final = 7.0  # pixels between a point and its label
 
 Colour = tuple[int, int, int]
@@ -76,7 +77,7 @@ class Raster:
     def text(self, at: tuple[float, float], words: str, colour: Colour = INK["text"], size: int = _TEXT) -> None:
         """A line of text whose upper left corner is at a point."""
         (right, x), (down, y) = math.modf(at[0]), math.modf(at[1])
-        self._draw.bitmap((int(x) - _PAD, int(y) - _PAD), _written(words, size, right, down), fill=colour)
+        self._put((int(x), int(y)), _written(words, size, right, down), colour)
 
     def label(self, at: npt.ArrayLike, words: str, within: tuple[float, float, float, float]) -> bool:
         """A text beside a point, where it covers no other and lies within a rectangle; False where it finds no room."""
@@ -89,11 +90,17 @@ class Raster:
                 inside = own[0] >= within[0] and own[1] >= within[1] and own[2] <= within[2] and own[3] <= within[3]
                 if inside and not any(_meet(own, other) for other in self._taken):
                     self._taken.append(own)
-                    # A rim, since it may lie on anything, even on black.
-                    rim = INK["paper"]
-                    self._draw.text((left, top), words, INK["text"], _font(_TEXT), stroke_width=2, stroke_fill=rim)
+                    place = (round(left), round(top))  # whole pixels: it is the same mask in every picture
+                    self._put(
+                        place, _written(words, _TEXT, rim=_RIM), INK["paper"]
+                    )  # it may lie on anything, even black
+                    self._put(place, _written(words, _TEXT), INK["text"])
                     return True
         return False
+
+    def _put(self, at: tuple[int, int], written: Image.Image, colour: Colour) -> None:
+        """A text that is there as a mask."""
+        self._draw.bitmap((at[0] - _PAD, at[1] - _PAD), written, fill=colour)
 
     def scale_bar(self, left: float, top: float, length: float, words: str) -> None:
         """A bar as long as so many pixels, its ends included, and how long that is, beside it."""
@@ -154,14 +161,14 @@ def _length(words: str, size: int) -> float:
     return float(_font(size).getlength(words, mode="1"))
 
 
-@lru_cache(maxsize=256)
-def _written(words: str, size: int, right: float, down: float) -> Image.Image:
+@lru_cache(maxsize=512)
+def _written(words: str, size: int, right: float = 0.0, down: float = 0.0, rim: int = 0) -> Image.Image:
     """A line of text as a mask, shifted by parts of a pixel, with a rim: most stand in every picture of a film."""
     from PIL import Image, ImageDraw
 
     _, _, width, height = _font(size).getbbox(words, mode="1")
     mask = Image.new("1", (math.ceil(width) + 2 * _PAD, math.ceil(height) + 2 * _PAD))
-    ImageDraw.Draw(mask).text((_PAD + right, _PAD + down), words, fill=1, font=_font(size))
+    ImageDraw.Draw(mask).text((_PAD + right, _PAD + down), words, fill=1, font=_font(size), stroke_width=rim)
     return mask
 
 
