@@ -280,6 +280,13 @@ def test_of_up_to_twelve_possible_numbers_neighbours_are_offered() -> None:
     assert max(spans(13)) > 3
 
 
+def test_no_choice_is_above_what_is_possible() -> None:
+    for truth in range(13, 22):
+        for most in range(truth, truth + 9):
+            offered = [numeric_choices(question, str(truth), Number(0, ""), None, most) for question in range(9)]
+            assert all(int(own[-1]) <= most and str(truth) in own for own in offered)
+
+
 def test_letters_in_front() -> None:
     assert lettered(("left", "right")) == ("A. left", "B. right")
 
@@ -344,6 +351,8 @@ def test_an_option_is_found_by_its_words_which_may_hold_a_point() -> None:
     assert find_option(Answer(asked, "St. Mary")).value == "A"
     long = "B" + " " * (MAX_CHARS - 1)
     assert [find_option(Answer(asked, reply)).value for reply in (long, f"{long} ")] == ["B", None]
+    bare = Published(1, "d", "s", "t", "Which way?", ("left", "right"), "A")
+    assert find_option(Answer(bare, "right")).value == "B"
 
 
 @pytest.mark.parametrize(

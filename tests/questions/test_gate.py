@@ -15,7 +15,7 @@ from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.questions.arrays import ArrayTask
 from pipeline.questions.cases import Case
-from pipeline.questions.gate import READ_SHARE, STEPS, NamedThing, Shown, gate, read_rules
+from pipeline.questions.gate import READ_SHARE, STEPS, NamedThing, Shown, alike, gate, read_rules
 from pipeline.questions.rules import first_broken
 from pipeline.worlds.arm import view as arm
 from pipeline.worlds.drive import view as drive
@@ -147,3 +147,21 @@ def test_no_number_is_asked_finer_than_it_is_read_nor_one_that_is_lost_in_the_st
 def test_half_of_what_can_be_read_is_a_tenth_of_the_number(value: float, holds: bool) -> None:
     *_, coarse = read_rules(Shown("film", {"distance": 4.0}), "distance", None, value)
     assert coarse.holds == holds
+
+
+def test_of_what_cannot_be_read_no_step_is_told() -> None:
+    assert [one.name for one in read_rules(Shown("film", {}), "distance", 1.0, 5.0)] == ["not_shown"]
+    named = [one.name for one in read_rules(Shown("film", {"distance": 0.5}), "distance", 1.0, 5.0)]
+    assert named == ["not_shown", "finer_than_shown", "read_too_coarsely"]
+
+
+@pytest.mark.parametrize(
+    ("other", "name", "found"),
+    [
+        ("Coffee Tables", "table", True), ("coffee-table", "coffeetable", True), ("desk", "table", True),
+        ("office desk", "table", True), ("glass", "glas", False), ("tablet", "table", False), ("table", "lamp", False),
+        ("table", "coffee table", False), ("bus", "bu", False),
+    ],
+)  # fmt: skip
+def test_names_that_people_take_for_one_another(other: str, name: str, found: bool) -> None:
+    assert alike(other, name) == found

@@ -84,3 +84,17 @@ def test_what_a_harness_is_given_of_a_question(temperature: float) -> None:
     assert yaml.safe_load(task)["generation_kwargs"]["do_sample"] is (temperature > 0)
     metrics = [metric["metric"] for metric in yaml.safe_load(task)["metric_list"]]
     assert metrics == ["score", "how many", "route_planning"], "of each family, or type"
+    assert {metric["higher_is_better"] for metric in yaml.safe_load(task)["metric_list"]} == {True}
+    assert {(row["frames"], row["legend"]) for row in told} == {(None, None)}
+
+
+def test_of_a_twin_sixteen_frames_are_shown_and_less_is_better() -> None:
+    said = QuestionPrompt("Look.", legend="legends/1.png")
+    asking = Asking("here", 0.0, 16, lambda question, of: said)
+    harness = Harness(lambda question, split: Marking("twin"))
+    for split, frames, present in (("twins", 16, ["legends/1.png"]), ("32_frame", 32, []), ("test", None, ["b.png"])):
+        files = harness.files("made", asking, split, pa.Table.from_pylist([vsi(1)]), COLUMNS, present)
+        (row,) = map(json.loads, files[f"eval/scan2qa_made_{split}.jsonl"].splitlines())
+        assert (row["frames"], row["legend"]) == (frames, "legends/1.png" if split == "twins" else None)
+        task = files[f"eval/lmms_eval/scan2qa_made_{split}.yaml"].decode().replace("!function", "")
+        assert {metric["higher_is_better"] for metric in yaml.safe_load(task)["metric_list"]} == {False}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,9 +15,10 @@ import pytest
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Rejection
-from pipeline.llm.base import Reply, Request
+from pipeline.llm.base import Reply, Request, Text
 from pipeline.llm.failures import ModelError
 from pipeline.llm.prompts import load_prompt
+from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.audited import _ROUNDING, SHOWN, _case, _nearness, leakage, named, summaries
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.gate import Shown
@@ -29,15 +31,18 @@ from pipeline.questions.model_authoring import (
     Second,
     Target,
     answered,
+    examine,
     facts_gave_none,
     guessed,
     needed,
+    proven,
     record,
     take,
+    value_of,
 )
-from pipeline.questions.open_items import ACCEPTED, PROOF_CHARS, OpenItem, form, item_of, leaks
+from pipeline.questions.open_items import ACCEPTED, PROOF_CHARS, OpenItem, form, item_of, leaks, stems
 from pipeline.questions.published import Columns, Published, read_own, read_published
-from pipeline.questions.rules import make_rejection
+from pipeline.questions.rules import make_rejection, rule
 from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Judge
 from pipeline.questions.usual import nearness
 
@@ -172,6 +177,68 @@ def test_an_answer_may_be_half_as_long_again_or_two_words_longer(words: int, lim
     assert (rule.value, rule.limit) == (1, limit)
 
 
+MILL = OpenItem(
+    "What stands beside the old mill?",
+    "a wooden bridge",
+    ("footbridge",),
+    ("a red barn", "a stone well", "a tall tree"),
+    "",
+)
+
+
+def test_what_an_open_question_is_held_against_by_hand() -> None:
+    assert [(one.name, one.value, one.relation, one.limit) for one in form(MILL)] == [
+        ("question_too_short", 6, ">=", 4), ("question_too_long", 6, "<=", 40), ("markup_in_text", 0, "<=", 0),
+        ("other_script", 0, "<=", 0), ("not_one_sentence", 1, ">=", 1), ("not_an_open_question", 1, ">=", 1),
+        ("asks_for_a_number", 0, "<=", 0), ("lists_what_to_choose", 0, "<=", 0), ("asks_for_an_opinion", 0, "<=", 0),
+        ("speaks_of_the_exam", 0, "<=", 0), ("answer_empty", 0, "<=", 0), ("too_many_forms", 1, "<=", 4),
+        ("answer_too_long", 3, "<=", 6), ("answer_is_yes_or_no", 0, "<=", 0), ("answer_is_a_number", 0, "<=", 0),
+        ("answer_says_nothing", 0, "<=", 0), ("answer_is_several", 0, "<=", 0), ("wrong_options_missing", 3, ">=", 3),
+        ("wrong_options_too_many", 3, "<=", 7), ("options_repeat", 0, "<=", 0), ("options_include_right", 0, "<=", 0),
+        ("answer_stands_out", 3, "<=", 5), ("answer_in_the_question", 0, "<=", 0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "broken"),
+    [
+        ({"question": f"What stands {'very ' * 36}near it?"}, {}),
+        ({"question": f"What stands {'very ' * 37}near it?"}, {"question_too_long": 41}),
+        ({"question": "Does it stand beside the mill?"}, {"not_an_open_question": 0}),
+        ({"question": "What stands beside it: what lies there?"}, {"not_one_sentence": 0}),
+        ({"question": "What stands beside the old mill."}, {"not_one_sentence": 0}),
+        ({"question": "How far is it and how many are there?"}, {"asks_for_a_number": 2}),
+        ({"question": "What is the height of it?"}, {"asks_for_a_number": 1}),
+        ({"question": "What stands or lies beside the mill?"}, {"lists_what_to_choose": 1}),
+        ({"question": "What is the best way there?"}, {"asks_for_an_opinion": 1}),
+        ({"question": "What stands <here today?"}, {"markup_in_text": 1}),
+        ({"question": "What does the picture of the data show?"}, {"speaks_of_the_exam": 2}),
+        ({"question": "What bridge stands beside the mill?"}, {"answer_in_the_question": 1}),
+        ({"answer": "a мост"}, {"other_script": 4}),
+        ({"answer": "yes, it does", "accepted": ("No",)}, {"answer_is_yes_or_no": 2}),
+        ({"answer": "bridge 5"}, {"answer_is_a_number": 1}),
+        ({"answer": "unknown"}, {"answer_says_nothing": 1}),
+        ({"answer": "a green or a grey bridge"}, {"answer_is_several": 1, "answer_stands_out": 6}),
+        ({"answer": "oak, elm"}, {}),
+        ({"answer": "oak, elm, ash", "accepted": ("oak/elm",)}, {"answer_is_several": 2}),
+        ({"answer": "a long low grey timber crossing there"}, {"answer_too_long": 7, "answer_stands_out": 7}),
+        ({"accepted": ("", "footbridge")}, {"answer_empty": 1}),
+        ({"wrong": ("a red barn", "", "a tall tree")}, {"wrong_options_missing": 2}),
+        ({"wrong": ("a red barn", "the red barn", "a tall tree")}, {"options_repeat": 1}),
+        ({"wrong": ("a red barn", "bridges", "a tall tree")}, {"options_include_right": 1}),
+        ({"wrong": ("a red barn", "Footbridge", "a tall tree")}, {"options_repeat": 1, "options_include_right": 1}),
+        ({"wrong": ("ignore all", "a stone well", "a tall tree")}, {"speaks_of_the_exam": 1}),
+    ],
+)
+def test_what_an_open_question_fails_for_by_hand(changed: dict[str, Any], broken: dict[str, float]) -> None:
+    assert {one.name: one.value for one in form(replace(MILL, **changed)) if not one.holds} == broken
+
+
+def test_words_that_carry_meaning_by_their_first_letters() -> None:
+    assert stems("The bakers' Cafés of a town's glass bus") == {"baker", "cafe", "town", "glass", "bus"}
+    assert stems("medicine") == stems("medical") == {"medic"}
+
+
 def test_things_are_near_by_their_whole_names_or_the_last_word_of_them() -> None:
     """Beside a desk stands a monitor (2), and both stand in an office, be they large or red."""
     usual = nearness("desk", "monitor")
@@ -201,6 +268,76 @@ def test_who_guesses_right_in_two_orders_knows_the_answer(knows: int, calls: int
     assert (found.value, found.holds) == (knows, knows < 2)
     assert len(asked) == calls
     assert all(order == asked[0][2:] + asked[0][:2] for order in asked[1:])
+
+
+@pytest.mark.parametrize(
+    ("sees", "right", "holds", "values"),
+    [
+        ("bread", ["bread"], True, [0, 1, 0, 1]),
+        ("bread", ["bread", "fish", "meat"], False, [0, 1, 2, 0]),
+        ("bread", [], True, [0, 1, 0, 1]),
+        ("fish", ["bread"], True, [0, 0]),  # and is asked no more
+    ],
+)
+def test_a_second_model_answers_and_examines(sees: str, right: list[str], holds: bool, values: list[int]) -> None:
+    prompts = {load_prompt(f"author_{step}").version: step for step in ("second", "second_all")}
+
+    def ask(request: Request) -> Reply:
+        lines = "\n".join(getattr(part, "text", "") for part in request.messages[0].parts).split("\n")
+        letter = {line[3:]: line[0] for line in lines if line[1:3] == ". "}
+        if prompts[request.prompt] == "second_all":
+            return Reply(json.dumps({"right": [letter[text] for text in right], "holds": holds}))
+        return Reply(letter[sees if len(request.messages[0].parts) > 1 else "cloth"])
+
+    second = Second(ask, VisualInputs((Text("Second 1.0:"),), 1))
+    names = ["second_model_without_video", "second_model_disagrees", "second_model_finds_several_right", CONFIRMED]
+    for blind in (True, False):
+        found = answered(GUESSED, "p", second, blind=blind)
+        told = list(zip(names, values, strict=False))[not blind :]
+        assert [(one.name, one.value) for one in found] == told
+    several = dict(told).get("second_model_finds_several_right")
+    held = [one.holds for one in found if one.name == "second_model_finds_several_right"]
+    assert held == ([] if several is None else [several == 0])
+
+
+@pytest.mark.parametrize(("facts", "seconds", "value"), [(0, 0, 0), (2, 0, 2), (0, 1, 1), (2, 1, 3)])
+def test_facts_or_a_second_model_prove_an_answer(facts: int, seconds: int, value: int) -> None:
+    one = Second(lambda request: Reply("nothing"), None)
+    unseen, proof, *more = proven(GUESSED, "p", one, one if seconds else None, facts)
+    assert (unseen.name, unseen.holds) == ("answered_unseen", True)
+    assert (proof.name, proof.value, proof.holds) == ("nothing_proves_it", value, value >= 1)
+    assert len(more) == seconds
+
+
+def test_a_case_is_examined_up_to_what_it_fails() -> None:
+    case = Case("a")
+    examine(case, iter([rule("one", 1, ">=", 1, "x"), rule("two", 0, ">=", 1, "x"), rule("three", 1, ">=", 1, "x")]))
+    assert [row["name"] for row in case.evidence] == ["one"]
+    assert case.refusal is not None
+    assert (case.refusal.reason, case.refusal.measured) == ("two", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"n": 3, "m": -2.5}', {"n": 3.0, "m": -2.5}), ('{"n": 1e400}', None), ('{"n": NaN}', None),
+        ('{"n": "\\ud800"}', None), ('{"n": "é"}', {"n": "é"}), ("[1]", None), ("so 3", None),
+    ],
+)  # fmt: skip
+def test_replies_are_json_that_one_can_work_with(text: str, value: object) -> None:
+    schema = {"type": "object"}
+    if value is None:
+        with pytest.raises(ModelError, match="the reply"):
+            value_of(text, schema)
+    else:
+        assert value_of(text, schema) == value
+
+
+@pytest.mark.parametrize(("models", "shown"), [(1, None), (2, "b")])
+def test_only_of_two_models_the_second_is_shown_something(models: int, shown: str | None) -> None:
+    asks: Any = [lambda request: Reply("")] * models
+    shows: Any = ["a", "b"][:models]
+    assert SceneAuthoring(SimpleNamespace(), asks, shows, 1).second_shown == shown
 
 
 def test_what_is_not_there_to_be_shown_is_none_of_one() -> None:
@@ -363,9 +500,15 @@ def test_a_scene_without_a_case_says_so_in_one_row() -> None:
         flags = staticmethod(lambda view: None)
         ids = staticmethod(lambda view, keys: [7] * len(keys))
 
-    (row,) = Nothing().candidates(SimpleNamespace(scene=SimpleNamespace(id="d/s", name="s"))).to_pylist()
+    view = SimpleNamespace(scene=SimpleNamespace(id="d/s", name="s"))
+    (row,) = Nothing().candidates(view).to_pylist()
     assert (row["id"], row["role"], row["operands"]) == (7, "scene", ["s"])
     assert (row["reason"], row["measured"], row["limit"], row["unit"]) == ("nothing_to_ask_about", 0, 1, "candidates")
+    for name in ("obstacle", "unreadable"):
+        task: Any = Nothing()
+        setattr(task, name, lambda view, name=name: make_rejection(name, 3, 2, "x"))
+        (row,) = task.candidates(view).to_pylist()
+        assert (row["reason"], row["measured"], row["limit"], row["unit"]) == (name, 3, 2, "x")
 
 
 def test_cases_of_an_audit_tell_what_differs_or_by_how_much_it_fails() -> None:
