@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.geometry.angles import (
+    _nearest,
+    _window,
     leftward_deg,
     margin_below_deg,
     margin_deg,
@@ -14,6 +16,8 @@ from pipeline.geometry.angles import (
     rotated,
     turn_rate_dps,
     turned_about_z,
+    wrapped_deg,
+    yaw_deg,
 )
 
 HALVES = (0.0, 135.0, 225.0)
@@ -48,12 +52,13 @@ def test_a_third_of_a_circle_about_the_diagonal_takes_each_axis_to_the_next() ->
     third = matrices(np.array([[2.0, 2, 2, 2], [1, 0, 0, 0]]))  # of any length
     assert third[0].tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
     assert third[1].tolist() == np.eye(3).tolist()
-    assert rotated(third, np.array([1.0, 2, 3])).tolist() == [[3, 1, 2], [1, 2, 3]]
+    assert rotated(third, np.array([2.0, 3, 5])).tolist() == [[5, 2, 3], [2, 3, 5]]
 
 
 def test_a_turn_about_no_axis_of_symmetry() -> None:
     found = matrices(np.array([1.0, 2, 3, 4]))  # its square is 30: all entries are fifteenths
     assert (15 * found).tolist() == pytest.approx(np.array([[-10, 2, 11], [10, -5, 10], [5, 14, 2]]))
+    assert (15 * rotated(found, np.array([2.0, -3, 5]))).tolist() == pytest.approx([29, 85, -22])
 
 
 def test_height_does_not_count() -> None:
@@ -100,6 +105,9 @@ def test_shapes_broadcast() -> None:
         (1.0, HALVES, 1.0),
         (90.0, HALVES, 45.0),
         (292.5, HALVES, 67.5),
+        (40.0, (30.0, 100.0), 10.0),
+        (330.0, (30.0, 100.0), 60.0),
+        (260.0, (30.0, 100.0), 130.0),
         (181.0, (0.0,), 179.0),
         (180.0, (0.0,), 180.0),
     ],
@@ -128,6 +136,32 @@ def test_margin_is_the_angle_to_the_nearest_edge_on_either_side(
 )
 def test_margin_below_sees_the_next_edge_alone(bearing: float, margin: float) -> None:
     assert margin_below_deg(np.array([bearing]), QUADRANTS).tolist() == [margin]
+
+
+def test_margin_below_of_edges_that_are_not_their_mirror_image() -> None:
+    found = margin_below_deg(np.array([40.0, 330.0, 99.0, 101.0, 20.0]), (30.0, 100.0))
+    assert found.tolist() == [60, 60, 1, 289, 10]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "yaw"),
+    [(2, 0, 0), (3, 4, 53.13010235415598), (-3, 4, 126.86989764584402), (-1, -1, -135), (0, -5, -90), (-2, 0, -180)],
+)
+def test_directions_over_ground_run_from_x_and_end_before_180(x: float, y: float, yaw: float) -> None:
+    assert yaw_deg(np.array([[x, y, 9.0]])).tolist() == pytest.approx([yaw])
+    assert yaw_deg(np.array([x, y], dtype=float)) == pytest.approx(yaw)
+
+
+@pytest.mark.parametrize(
+    ("angle", "wrapped"),
+    [(0, 0), (179.5, 179.5), (180, -180), (181, -179), (-180, -180), (-180.5, 179.5), (270, -90), (725, 5)],
+)
+def test_angles_are_wrapped_below_180(angle: float, wrapped: float) -> None:
+    assert wrapped_deg(np.array([angle, angle - 360.0])).tolist() == [wrapped] * 2
+
+
+def test_just_below_minus_180_is_minus_180() -> None:
+    assert wrapped_deg(np.array([np.nextafter(-180, -181), -180 - 1e-14])).tolist() == [-180, -180]
 
 
 degrees = st.floats(0.0, 360.0, exclude_max=True, allow_nan=False)
@@ -187,6 +221,25 @@ def test_what_is_not_known_makes_no_speed() -> None:
     assert np.flatnonzero(np.isnan(rate(TIMES_S, moved, 1.0)[:, 0])).tolist() == [5, 15]
     assert np.isnan(rate(TIMES_S[:1], moved[:1], 1.0)).all()
     assert rate(TIMES_S[:0], moved[:0], 1.0).shape == (0, 1)
+
+
+def test_windows_of_uneven_times_by_hand() -> None:
+    """Each half of a second of four about a time ends at the sample that is nearest, the earlier one of two."""
+    times_s = np.array([10.0, 11, 14, 15, 19, 20])
+    assert _nearest(times_s, np.array([9.0, 10.4, 10.5, 10.6, 12.5, 12.6, 17, 30])).tolist() == [0, 0, 0, 1, 1, 2, 3, 5]
+    assert _nearest(times_s[:1], np.array([9.0, 12.0])).tolist() == [0, 0]
+    values = np.array([[0.0, 1], [2, 1], [9, 5], [1, 5], [7, 1], [3, 0]])
+    before, after, lasted = _window(times_s, 4.0, False)
+    assert (before.tolist(), after.tolist(), lasted.tolist()) == (
+        [0, 0, 1, 2, 3, 4], [1, 2, 3, 3, 5, 5], [1, 4, 4, 1, 5, 1],
+    )  # fmt: skip
+    assert rate(times_s, values, 4.0).tolist() == [[2, 0], [2.25, 1], [-0.25, 1], [-8, 0], [0.4, -1], [-4, -1]]
+    before, after, lasted = _window(times_s, 4.0, True)
+    assert (before.tolist(), after.tolist()) == ([0, 0, 0, 1, 3, 3], [0, 1, 2, 3, 4, 5])
+    assert lasted[1:].tolist() == [1, 4, 4, 4, 5]
+    assert np.isnan(lasted[0])
+    turned = turn_rate_dps(times_s, np.array([170.0, -170, 0, 0, -170, 170]), 4.0, until=True)
+    assert turned[1:].tolist() == [20, -42.5, 42.5, -42.5, 34]
 
 
 def test_turns_go_the_short_way_round() -> None:

@@ -178,3 +178,11 @@ def test_poles_are_averaged_from_two_pixels_before_60_degrees(off_deg: float, ca
     """A picture of 256 by 128 pixels has rows of 180 / 128 degrees; a view of one pixel looks there."""
     pitch_deg = side * (60 - 2 * 180 / 128 + off_deg)
     assert lookups(pitch_deg, 1.0, 1, 1, (256, 128)).caps == caps
+
+
+def test_at_the_edges_of_a_wide_view_the_finest_picture_is_looked_into() -> None:
+    """In its middle a pixel is as high as the root of two of the sphere's; at its edges, 75 degrees off, as a tenth."""
+    found = lookups(0.0, 150.0, 215, 101, (256, 128))
+    assert 128 / (math.pi * View(yaw_deg=0, fov_deg=150, width=215).focal_px) == pytest.approx(math.sqrt(2), abs=0.01)
+    assert found.used == (0, 1)
+    assert {int(width) for part in found.parts for width in np.unique(part.every.width)} == {256}
