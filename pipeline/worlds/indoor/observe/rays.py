@@ -289,7 +289,7 @@ class PixelCounts:
         low = self.ends[0, rows].min(0, initial=np.inf)
         high = self.ends[1, rows].max(0, initial=-np.inf)
         seen = np.minimum(high, half) - np.maximum(low, -half)
-        return np.clip(seen / np.where(half > 0, self.sides.length_m, np.inf), 0.0, 1.0)
+        return np.where(half > 0, np.clip(seen / np.where(half > 0, self.sides.length_m, 1.0), 0.0, 1.0), 0.0)
 
 
 def count_pixels(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,13 +12,25 @@ import trimesh
 
 from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.engine.config import build_config
+from pipeline.geometry.angles import matrices
 from pipeline.geometry.boxes import stack
 from pipeline.geometry.scans import Frames, SceneGeometry
 from pipeline.reading.footage import delivered_frames
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import SIGHT, IndoorScene, Room, Scan, SceneObject
-from pipeline.worlds.indoor.observe.closer import _SPREAD, Windows, _thinned, count_pixels_in, window_rays, windows
+from pipeline.worlds.indoor.observe import closer, visibility
+from pipeline.worlds.indoor.observe.closer import (
+    _SPREAD,
+    Windows,
+    _between,
+    _thinned,
+    count_pixels_in,
+    window_rays,
+    windows,
+)
 from pipeline.worlds.indoor.observe.rays import (
+    DEPTH_TOLERANCE,
+    DEPTH_TOLERANCE_MIN_M,
     LabelledMesh,
     PixelCounts,
     Plan,
@@ -29,11 +42,13 @@ from pipeline.worlds.indoor.observe.rays import (
     count_pixels,
     face_objects,
     focal_scale,
+    held_against_depth,
     picture_fit,
 )
 from pipeline.worlds.indoor.observe.visibility import (
     REACH_M,
     ObserveConfig,
+    VisibilityLimits,
     _corners_inside,
     _plan,
     _share,
@@ -717,3 +732,188 @@ def test_shares_of_a_plan_have_four_digits() -> None:
     examined = np.array([[True, True, False, False], [False, True, True, False]])
     assert _share(examined[:1, :2], examined) == 0.6667
     assert _share(examined[:0], np.zeros((2, 4), dtype=bool)) is None
+
+
+def tilted() -> Frames:
+    """Two cameras of unequal focal lengths, off the middle, turned about all axes; pictures of 100 by 40 pixels."""
+    poses = np.tile(np.eye(4), (2, 1, 1))
+    poses[:, :3, :3] = matrices(np.array([[0.9, 0.2, -0.3, 0.4], [0.5, -0.7, 0.1, 0.3]]))
+    poses[:, :3, 3] = [[0.3, -0.2, 0.5], [-0.7, 0.4, 0.1]]
+    lenses = np.array([[50.0, 80, 30, 25], [64, 32, 52, 11]])
+    return Frames(np.array([4.0, 4.5]), np.array([8, 9]), poses, lenses, (100, 40))
+
+
+def seen_at(camera: Frames, number: int, place: np.ndarray) -> tuple[float, float, float]:
+    """Column, row and depth of a place in the world, by the inverse matrix."""
+    x, y, z, _ = np.linalg.inv(camera.world_T_camera[number]) @ [*place, 1.0]
+    fx, fy, cx, cy = camera.intrinsics[number]
+    return fx * x / z + cx, fy * y / z + cy, z
+
+
+def test_rays_go_through_their_pixels_whatever_the_camera() -> None:
+    camera = tilted()
+    rays, pixel = camera_rays(camera, np.array([1, 0, 1]), 5, 4)
+    assert pixel[[0, 1, 5, 19]].tolist() == [[9.5, 4.5], [29.5, 4.5], [9.5, 14.5], [89.5, 34.5]]
+    for n, number in enumerate((1, 0, 1)):
+        assert rays[n, :, :3] == pytest.approx(np.broadcast_to(camera.world_T_camera[number, :3, 3], (20, 3)))
+        for ray, (column, row) in zip(rays[n].astype(float), pixel, strict=True):
+            found = seen_at(camera, number, ray[:3] + 2.5 * ray[3:])
+            assert found == pytest.approx((column, row, 2.5), abs=1e-4)
+    where = Windows(np.array([0, 1]), np.array([0, 0]), np.zeros((2, 2), int), np.array([[5, 4], [5, 4]]), (5, 4))
+    same, again, of = window_rays(camera, where)
+    np.testing.assert_allclose(same, rays[[1, 0]].reshape(-1, 6), atol=1e-6)
+    assert again.tolist() == [*pixel.tolist(), *pixel.tolist()]
+    assert of.tolist() == [0] * 20 + [1] * 20
+    part = Windows(np.array([1]), np.array([0]), np.array([[2, 1]]), np.array([[2, 3]]), (5, 4))
+    assert window_rays(camera, part)[1].tolist() == [[x, y] for y in (14.5, 24.5, 34.5) for x in (49.5, 69.5)]
+
+
+def test_windows_are_around_the_upright_box_of_an_object_whatever_the_camera() -> None:
+    """By hand: the least and greatest column and row of the eight corners, and a pixel more to each side."""
+    camera = tilted()
+    for number in (0, 1):
+        ahead = camera.world_T_camera[number] @ [0.1, -0.05, 4.0, 1.0]
+        low, high = ahead[:3] - np.array([0.1, 0.2, 0.05]), ahead[:3] + np.array([0.3, 0.1, 0.15])
+        mesh = SimpleNamespace(frames=camera, extent=np.array([[[np.nan] * 3] * 2, [low, high]]))
+        where = windows(mesh, np.array([number, number]), np.array([1, 0]), (50, 80))
+        assert (where.frame.tolist(), where.item.tolist()) == ([number] * 2, [0, 1]), "by frame and object"
+        ends = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
+        column, row, depth = np.array([seen_at(camera, number, end) for end in ends]).T
+        assert (depth > 3).all()
+        x, y = (column + 0.5) / 2 - 0.5, (row + 0.5) * 2 - 0.5
+        first = [np.floor(x.min()) - 1, np.floor(y.min()) - 1]
+        assert where.low[1].tolist() == first
+        assert where.size[1].tolist() == [np.ceil(x.max()) + 2 - first[0], np.ceil(y.max()) + 2 - first[1]]
+        assert where.size[0].tolist() == [0, 0], "no surface"
+        found = np.array([seen_at(camera, number, corner) for corner in ends])
+        boxes = stack([(low + high) / 2], [high - low], [np.eye(3)])
+        inside = (found[:, 0] >= -0.5) & (found[:, 0] <= 99.5) & (found[:, 1] >= -0.5) & (found[:, 1] <= 39.5)
+        assert sorted(_corners_inside(camera, np.array([number]), boxes)[0, 0].tolist()) == sorted(inside.tolist())
+        back = (camera.world_T_camera[number] @ [0, 0, -4.0, 1.0])[:3]
+        behind = SimpleNamespace(frames=camera, extent=np.array([[back - 0.3, back + 0.2]]))
+        assert windows(behind, np.array([number]), np.array([0]), (50, 80)).size.tolist() == [[0, 0]]
+        near = SimpleNamespace(frames=camera, extent=np.array([[back, ahead[:3]]]))
+        assert windows(near, np.array([number]), np.array([0]), (50, 80)).size.tolist() == [[50, 80]], "all of it"
+
+
+def test_frames_between_examined_ones() -> None:
+    frame, item = _between(np.array([0, 3, 4, 9]), np.array([0, 1, 2]), np.array([7, 8, 5]))
+    assert (frame.tolist(), item.tolist()) == ([1, 2, 5, 6, 7, 8], [7, 7, 5, 5, 5, 5])
+
+
+def test_windows_are_cast_in_runs_of_about_as_many_rays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closer, "_CHUNK_RAYS", 10)
+    assert closer._chunks(np.array([4, 5, 6, 0, 30, 1, 2])) == [(0, 2), (2, 4), (4, 7)]
+    assert closer._chunks(np.array([3])) == [(0, 1)]
+
+
+def test_thinned_windows_begin_elsewhere_in_every_frame() -> None:
+    """Multiples of 0.755 and 0.570 in thirds: 0, 0; 2, 1; 1, 0 (0.510 and 0.140)."""
+    size = np.array([[7, 2], [7, 5], [1, 5]])
+    where = Windows(np.array([0, 1, 2]), np.array([0, 0, 0]), np.array([[10, 20]] * 3), size, (100, 80))
+    found = where.thinned(3)
+    assert (found.low.tolist(), found.step) == ([[10, 20], [12, 21], [11, 20]], 3)
+    assert found.size.tolist() == [[3, 1], [2, 2], [0, 0]], "columns 0, 3, 6; 2, 5; none"
+
+
+def test_depth_is_that_of_the_pixel_it_was_measured_for_and_hides_what_is_clearly_behind() -> None:
+    """A depth image of 5 by 2 pixels for one of 100 by 40; of nothing at its last pixel."""
+    image = np.array([[1.0, 2, 3, 4, 5], [6, 7, 8, 9, np.nan]])
+    pixel = np.array([[0.0, 0], [19.4, 19.4], [19.5, 19.4], [19.4, 19.5], [99, 0], [120, 50], [-9, -9]])
+    found = _sample(image, pixel, (100, 40))
+    assert found[:5].tolist() == [1, 1, 2, 6, 5]
+    assert np.isnan(found[5])
+    assert found[6] == 1
+    camera = replace(tilted(), depth_m=lambda frame: image if frame == 1 else None)
+    assert held_against_depth(camera, 0, pixel, np.ones(7)) is None
+    slack = [max(DEPTH_TOLERANCE_MIN_M, DEPTH_TOLERANCE * depth) for depth in (1.0, 1.0, 2.0, 6.0, 5.0)]
+    for out, hidden in ((-1e-9, False), (1e-9, True)):
+        depth_m = np.array([*(np.array([1.0, 1, 2, 6, 5]) + slack + out), 3.0, np.inf])
+        told = held_against_depth(camera, 1, pixel, depth_m)
+        assert told is not None
+        assert told.hidden.tolist() == [hidden] * 5 + [False, True]
+        assert told.known.tolist() == [True] * 5 + [False] * 2
+
+
+def test_extents_of_objects_are_those_of_their_triangles() -> None:
+    """A triangle is of the object of two of its corners; of the third object there is none."""
+    vertices = np.array([[0.0, 0, 0], [1, 5, -1], [2, 1, 3], [-4, 2, 1], [7, 7, 7]])
+    faces = np.array([[0, 1, 2], [4, 3, 0], [2, 3, 1], [4, 2, 0]], dtype=np.int32)
+    owner = np.array([1, 1, 0, 0, -1], dtype=np.int32)
+    assert face_objects(faces, owner).tolist() == [1, -1, 0, -1]
+    assert face_objects(faces, np.array([3, 2, 1, 2, 3], dtype=np.int32)).tolist() == [-1, 3, 2, 3]
+    made = SceneGeometry(vertices, faces, owner, frames([0]))
+    extent = LabelledMesh(made, 3).extent
+    assert extent[:2].tolist() == [[[-4, 1, -1], [2, 5, 3]], [[0, 0, -1], [2, 5, 3]]]
+    assert np.isnan(extent[2]).all()
+
+
+def test_first_frames_runs_shares_and_times_by_hand() -> None:
+    shows = np.array([[0, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 0]], dtype=bool)
+    frame = np.array([4, 7, 9])
+    assert visibility._first(frame, shows).tolist() == [-1, 4, 7, 4]
+    assert visibility._first(frame[:0], shows[:0]).tolist() == [-1] * 4
+    assert visibility._runs(np.array([1, 1, 0, 1, 0, 0, 1], dtype=bool)) == ((0, 1), (3, 3), (6, 6))
+    assert visibility._runs(np.zeros(3, dtype=bool)) == ()
+    assert _share(shows[:1], shows) == pytest.approx(2 / 3, abs=1e-4)
+    assert _share(shows[:0], shows[:0]) is None
+    camera = frames([0, 90], time_s=np.array([4.00049, 4.5]))
+    assert [visibility._time(camera, n) for n in (0, 1, -1)] == [4.0, 4.5, None]
+    assert visibility._nearest([2.0, 4, 9], [0, 2.9, 3, 3.1, 6.5, 7, 99]).tolist() == [0, 0, 0, 1, 1, 2, 2]
+    assert visibility._nearest([2.0], [0, 9]).tolist() == [0, 0]
+    moving = frames([0, 90], time_s=np.array([0.00049, 4.5]), world_T_camera=tilted().world_T_camera)
+    assert visibility._path(moving, np.array([1, 0])) == ((4.5, -0.7, 0.4), (0.0, 0.3, -0.2))
+
+
+def test_the_extent_seen_reaches_from_the_least_to_the_greatest_end_within_the_box() -> None:
+    """Of sides of 2, 4 and 0 m: from -0.5 to 0.25; from beyond the box to 1; nothing to measure."""
+    sides = Sides(np.zeros((3, 3)), np.zeros((3, 3)), np.array([2.0, 4, 0]))
+    low, high = [[-0.5, -3.0, -1], [-0.25, 0.5, -1]], [[0.0, -1.0, 1], [0.25, 1.0, 1]]
+    counts = PixelCounts(np.arange(2), np.ones((2, 3), int), np.array([low, high]), sides, np.zeros((2, 0), bool), None)
+    assert counts.extent_seen(slice(None)).tolist() == [0.375, 0.75, 0]
+    assert counts.extent_seen(np.array([0])).tolist() == [0.25, 0.25, 0]
+    assert counts.extent_seen(np.array([], dtype=int)).tolist() == [0, 0, 0]
+
+
+def test_longest_sides_of_turned_boxes() -> None:
+    made = [
+        SceneObject(category="a", instance=n, box=OrientedBox(center=(n, 1, 2), lengths=lengths, axes=axes))
+        for n, (lengths, axes) in enumerate(
+            [((1, 3, 2), AXES), ((4, 3, 2), ((0, 1, 0), (-1, 0, 0), (0, 0, 1))), ((1, 2, 5), AXES)]
+        )
+    ]
+    found = visibility.longest_sides(tuple(made))
+    assert found.length_m.tolist() == [3, 4, 5]
+    assert found.direction.tolist() == [[0, 1, 0], [0, 1, 0], [0, 0, 1]]
+    assert found.middle.tolist() == [[0, 1, 2], [1, 1, 2], [2, 1, 2]]
+    assert visibility.longest_sides(()).length_m.tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("focal", "depth", "found"),
+    [
+        (None, None, []), (1.2, 1.2, []), (1 / 1.2, 0.2, []), (1.21, None, [("focal_length_off", 1.21, 1.2)]),
+        (0.83, None, [("focal_length_off", 0.83, 0.8333)]), (None, 1.21, [("depth_scale_off", 1.21, 1.2)]),
+        (2.0, 1000.0, [("focal_length_off", 2.0, 1.2), ("depth_scale_off", 1000.0, 1.2)]),
+    ],
+)  # fmt: skip
+def test_scales_that_are_off(focal: float | None, depth: float | None, found: list[tuple[str, float, float]]) -> None:
+    assert [(one.name, one.measured, one.limit) for one in visibility._scales(focal, depth)] == found
+
+
+@pytest.mark.parametrize(
+    ("agreement", "found"),
+    [(None, None), (0.7, None), (0.69, ("doubt", 0.7)), (0.4, ("doubt", 0.7)), (0.39, ("fault", 0.4))],
+)
+def test_depth_and_pictures_are_held_against_their_limits(
+    agreement: float | None, found: tuple[str, float] | None
+) -> None:
+    limits = VisibilityLimits(depth_agreement_min=0.7, depth_agreement_unusable=0.4, unscanned_max=0.1)
+    told = visibility._depth(agreement, limits)
+    assert [(one.severity, one.measured, one.limit) for one in told] == (
+        [(found[0], agreement, found[1])] if found else []
+    )
+    assert [one.measured for one in visibility._mesh(0.11, limits)] == [0.11]
+    assert visibility._mesh(0.1, limits) == visibility._mesh(None, limits) == ()
+    assert visibility._fit(0.85) == visibility._fit(None) == ()
+    assert [(one.measured, one.limit) for one in visibility._fit(0.84)] == [(0.84, 0.85)]
