@@ -7,6 +7,7 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
+from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.questions.balance import (
     ONE_IN,
     TOO_COMMON,
@@ -98,6 +100,62 @@ def test_limits_within_names_by_hand(numbers: dict[str, int], others: int, stay:
     for name, n in classes.items():
         lots = sorted(lot_of("one", "task", name, place) for place in range(n))
         assert [lot for lot in lots if lot < found.get(name, 1.0)] == lots[: stay.get(name, 1)], "the highest lots go"
+
+
+def left_of_names(classes: dict[str, int]) -> dict[str, int]:
+    """As `_limits_by_name`, of one scene, place by place: how many of each class stay."""
+    lots = {of: sorted(lot_of("one", "task", of, place) for place in range(n)) for of, n in classes.items()}
+    numbers = sorted({of.partition(": ")[2] for of in classes})
+    names = sorted({of.partition(": ")[0] for of in classes})
+
+    def tenths(guess: str, right: str) -> int:
+        return round(10 * mean_relative_accuracy(float(guess), float(right)))
+
+    def places(name: str) -> list[str]:
+        return [number for number in numbers for _ in lots.get(f"{name}: {number}", ())]
+
+    every = [number for name in names for number in places(name)]
+    usual = {guess: sum(tenths(guess, right) for right in every) / len(every) for guess in numbers}
+
+    def worth(guess: str, beside: list[str]) -> float:
+        return sum(tenths(guess, right) for right in beside) + usual[guess]
+
+    def earned(name: str) -> int:
+        own, total = places(name), 0
+        for at, right in enumerate(own):
+            others = own[:at] + own[at + 1 :]
+            total += tenths(max(numbers, key=lambda guess: worth(guess, others)), right)
+        return total
+
+    most = max(usual.values()) + 0.3
+    while sum(map(earned, names)) > most * sum(len(places(name)) for name in names):
+        several = [(most * len(places(name)) - earned(name), name) for name in names if len(places(name)) > 1]
+        beyond, name = min(several, default=(0, ""))
+        if beyond >= 0:
+            break
+        best = max((n for n in numbers if n in places(name)), key=lambda guess: worth(guess, places(name)))
+        near = [n for n in numbers if n in places(name) and tenths(best, n) >= 5]
+        lots[f"{name}: {max(near, key=lambda n: lots[f'{name}: {n}'][-1])}"].pop()
+    return {of: len(own) for of, own in lots.items()}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_limits_within_names_as_in_plain_python(seed: int) -> None:
+    """Four names, each with a number of its own in most of its places, and others of which some are near to it."""
+    rng = np.random.default_rng(seed)
+    sizes = ["2", "3", "4", "9", "10", "30", "200"]
+    classes: Counter[str] = Counter()
+    for name in ("bed", "cup", "rug", "tv"):
+        own = rng.choice(sizes)
+        for _ in range(int(rng.integers(1, 24))):
+            classes[f"{name}: {own if rng.random() < 0.5 else rng.choice(sizes)}"] += 1
+    classes["lamp: 5"] = max(1, 40 - classes.total())
+    found = both("task", ClassTally("one", dict(classes), by_name=True)).limits.get("task", {})
+    stay = {
+        of: sum(lot_of("one", "task", of, place) < found.get(of, 1.0) for place in range(n))
+        for of, n in classes.items()
+    }
+    assert stay == left_of_names(dict(classes))
 
 
 @pytest.mark.parametrize("longer", [216, 271])

@@ -29,6 +29,7 @@ from pipeline.questions.selection import (
     SpreadInput,
     _in_budgets,
     caps_of,
+    choose,
     select,
     spread,
 )
@@ -254,6 +255,16 @@ def test_what_no_second_model_confirmed_takes_no_place_and_has_its_own_cap_and_l
     assert both.filter(pc.invert(apart)).equals(alone)
     assert both.filter(apart)["id"].to_pylist() == list(range(CAP))
     assert Counter(both.filter(apart)["choice"].to_pylist()) == Counter(alone["choice"].to_pylist())
+
+
+def test_what_is_held_or_written_by_people_is_not_counted_for_the_balance() -> None:
+    found = [row(n, "left") for n in range(3)]
+    held = [row(10 + n, "left", flags=[UNCHECKED]) for n in range(2)]
+    written = [row(20 + n, "right", flags=[WRITTEN]) for n in range(2)]
+    both = [row(30, "back", flags=[WRITTEN, UNCHECKED])]
+    for others in ([], held, written, [*held, *written, *both]):
+        (tally,) = choose(table([*found, *others]), TASKS, 9).tallies("made/room1").values()
+        assert tally.classes == {"left": 3}
 
 
 def test_what_people_wrote_goes_first() -> None:
