@@ -14,9 +14,10 @@ from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, number, word
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.questions.arrays import ArrayTask
-from pipeline.questions.cases import Case
+from pipeline.questions.cases import Case, _each_once, _pass_gate
 from pipeline.questions.gate import READ_SHARE, STEPS, NamedThing, Shown, alike, gate, read_rules
 from pipeline.questions.rules import first_broken
+from pipeline.questions.task import Number, TaskBase
 from pipeline.worlds.arm import view as arm
 from pipeline.worlds.drive import view as drive
 from pipeline.worlds.flight import view as flight
@@ -165,3 +166,27 @@ def test_of_what_cannot_be_read_no_step_is_told() -> None:
 )  # fmt: skip
 def test_names_that_people_take_for_one_another(other: str, name: str, found: bool) -> None:
     assert alike(other, name) == found
+
+
+def test_the_step_that_a_number_is_asked_in_is_evidence_and_what_it_names_is_told() -> None:
+    shown = Shown("film", {"distance": 0.5}, frozenset({"ball"}))
+    case = Case("a")
+    case.read.append(("distance", 1.0, None))
+    _pass_gate(view_of(shown), case)
+    assert [(row["name"], row["value"], row["limit"]) for row in case.evidence] == [("finer_than_shown", 1, 0.5)]
+    assert case.refusal is None
+    one, again, other = _each_once([Case("a"), Case("b"), Case("a"), Case("c")])
+    refused = one.refusal
+    assert refused is not None
+    assert (refused.reason, refused.measured, refused.limit) == ("reads_in_two_ways", 2, 1)
+    assert again.refusal is other.refusal is None
+
+
+@pytest.mark.parametrize(("finest", "refused"), [(0.01, False), (0.1, False), (0.11, True), (5.0, True)])
+def test_a_number_of_one_decimal_is_asked_to_a_tenth(finest: float, refused: bool) -> None:
+    task: Any = TaskBase()
+    task.reads, task.form = "distance", Number(decimals=1, unit="m")
+    found = task.unreadable(view_of(Shown("film", {"distance": finest})))
+    assert (found and (found.reason, found.measured, found.limit)) == (
+        ("finer_than_shown", 0.1, finest) if refused else None
+    )

@@ -275,6 +275,7 @@ def test_who_guesses_right_in_two_orders_knows_the_answer(knows: int, calls: int
     [
         ("bread", ["bread"], True, [0, 1, 0, 1]),
         ("bread", ["bread", "fish", "meat"], False, [0, 1, 2, 0]),
+        ("bread", ["bread", "fish"], True, [0, 1, 1, 1]),
         ("bread", [], True, [0, 1, 0, 1]),
         ("fish", ["bread"], True, [0, 0]),  # and is asked no more
     ],

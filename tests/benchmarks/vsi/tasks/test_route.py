@@ -14,6 +14,7 @@ import shapely.affinity
 from pipeline.benchmarks.vsi.audit import operands_of
 from pipeline.benchmarks.vsi.rules import PROFILES, STRICT, Rules
 from pipeline.benchmarks.vsi.tasks import route
+from pipeline.benchmarks.vsi.tasks.relations import RelDirection
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import Operands
@@ -155,6 +156,8 @@ def test_a_walk_by_hand() -> None:
     _, verdict = asked(on_floor(make_scene([crate, *objects], area=64)), *names[:3])
     assert verdict["reason"] == "something_in_the_way"
     assert (verdict["measured"], verdict["limit"]) == pytest.approx((0.4 * math.hypot(2, 3), long), abs=1e-6)
+    inside: Placed = ("crate", (0.5, 1.75, 0.5), (0.2, 0.2, 1), 0)  # which one would meet 18 cm behind the edge
+    assert asked(on_floor(make_scene([inside, *objects], area=64)), *names[:3])[1]["reason"] is None
 
 
 def test_the_order_of_the_objects_changes_no_route() -> None:
@@ -168,6 +171,14 @@ def test_the_order_of_the_objects_changes_no_route() -> None:
     )
     assert one == other
     assert sum(row["answer"] is not None for row in one) > 3
+
+
+def test_turns_end_at_180_and_bearings_before_360() -> None:
+    there = np.array([[0.0, 1], [1, 0], [-1, 0], [0, -1]])
+    turns = route._signed_turn(np.tile([1.0, 0.0], (4, 1)), there)
+    assert turns.tolist() == [90, 0, 180, -90]
+    behind = RelDirection("hard", away=True)._bearing(np.zeros((4, 2)), np.tile([1.0, 0.0], (4, 1)), there)
+    assert behind.tolist() == [270, 180, 0, 90]
 
 
 @pytest.mark.parametrize(
