@@ -215,10 +215,10 @@ def level_distances(seen: PanoramaObject, depth_m: FloatArray, facts: Panorama, 
     share = (np.arange(SAMPLES) + 0.5) / SAMPLES
     yaw = seen.yaw_deg + (share - 0.5) * seen.width_deg
     pitch = seen.pitch_high_deg + share * (seen.pitch_low_deg - seen.pitch_high_deg)
-    scale = depth_m.shape[1] / facts.picture.width  # depth may be of another size
-    across, down = crop.full_width * scale, crop.full_height * depth_m.shape[0] / facts.picture.height
-    column = np.floor((yaw / 360.0 + 0.5) % 1.0 * across - crop.left * scale).astype(np.intp)
-    row = np.floor((0.5 - pitch / 180.0) * down - crop.top * scale).astype(np.intp)
+    # Depth may be of another size, and rounded another way along its sides.
+    high, wide = depth_m.shape[0] / facts.picture.height, depth_m.shape[1] / facts.picture.width
+    column = np.floor(((yaw / 360.0 + 0.5) % 1.0 * crop.full_width - crop.left) * wide).astype(np.intp)
+    row = np.floor(((0.5 - pitch / 180.0) * crop.full_height - crop.top) * high).astype(np.intp)
     inside = (row >= 0)[:, None] & (row < depth_m.shape[0])[:, None] & (column >= 0) & (column < depth_m.shape[1])
     found = depth_m[np.clip(row, 0, depth_m.shape[0] - 1)[:, None], np.clip(column, 0, depth_m.shape[1] - 1)]
     return np.where(inside, found * np.cos(np.radians(pitch))[:, None], np.nan)

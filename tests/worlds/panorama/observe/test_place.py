@@ -378,6 +378,7 @@ def test_streets_at_their_limits(tmp_path: Path, beyond_m: float, names: set[str
         return
     assert (found.street, found.street_m, found.searched_m) == ("A", pytest.approx(beyond_m, abs=0.02), 200.0)
     assert (found.next_street, found.next_street_m, found.gap_m) == (None, None, None)
+    assert found.street_m == round(beyond_m, 2) or found.street_m == round(found.street_m or 0.0, 2)
     assert all((one.measured, one.limit) == (pytest.approx(beyond_m, abs=0.02), 30.0) for one in findings.values())
 
 
@@ -398,6 +399,7 @@ def test_gaps_to_the_next_street_at_their_limits(
     assert (found.street, found.next_street) == ("A", "B")
     assert found.next_street_m == pytest.approx(3 + gap_m, abs=0.02)
     assert found.gap_m == pytest.approx(gap_m, abs=0.02)
+    assert found.next_street_m == round(found.next_street_m or 0.0, 2), "centimetres"
     told = findings.get("street_ambiguous")
     assert (told and told.limit) == limit
 
@@ -455,6 +457,8 @@ def test_countries_that_lie_near_are_told_in_order_and_how_far() -> None:
         assert (far.name, far.code) == ("Far", None)
         assert far.distance_m == pytest.approx(0.2 * metres * np.cos(np.radians(61)), rel=1e-2)
         assert countries_near(61.0, 179.6) == []
+        degree = metres * float(np.cos(np.radians(61)))
+        assert len(countries_near(61.0, 180 - 19_950 / degree)) == 1, "the box is as wide as its narrow end asks for"
 
 
 @pytest.mark.parametrize(
@@ -561,3 +565,46 @@ def test_objects_that_depth_belies_are_counted_once_for_all() -> None:
 
 def test_tolerances_are_a_share_of_the_distance_and_a_metre_at_least() -> None:
     assert [module._tolerance_m(away) for away in (0.5, 6.0, 20.0)] == pytest.approx([1.0, 1.0, 3.0])
+
+
+def test_a_border_of_the_world_is_that_of_the_nearest_other_country() -> None:
+    """Of three within 20 km of a place: itself, one 8 km off, one 15 km off."""
+    metres = 111_319.5
+    land = [shapely.box(8.0, -2, 9, 2), shapely.box(7.0, -2, 8 - 4_000 / metres, 2), shapely.box(7.0, 2.0, 9.0, 3.0)]
+    made = [(name, name[:2], shape) for name, shape in zip(("Own", "West", "North"), land, strict=True)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_world", lambda: (made, shapely.STRtree(land)))
+        found, findings = place(None, 2.0 - 15_000 / 110_600, 8.0 + 4_000 / metres)
+    assert (found.country, found.country_code) == ("Own", "Ow")
+    assert findings["country_border_near"].measured == pytest.approx(8_000, rel=1e-2)
+    assert findings["country_border_near"].limit == 20_000.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_distances_are_those_of_a_plain_search(seed: int) -> None:
+    """Of parts of spheres, with depth of other sizes: sample by sample, also beyond each edge of the picture."""
+    rng = np.random.default_rng(seed)
+    full, left, top = int(rng.integers(40, 90)) * 2, int(rng.integers(0, 40)), int(rng.integers(0, 20))
+    crop = SphereCrop(full_width=full, full_height=full // 2, left=left, top=top)
+    width, height = int(rng.integers(8, full // 2)), int(rng.integers(4, full // 4))
+    depth = rng.uniform(1, 90, (height * 2, width * 3))
+    yaw, pitch = float(rng.uniform(-180, 180)), float(rng.uniform(-40, 40))
+    yaw = ((left + width / 2) / full - 0.5) * 360 if seed % 2 else yaw
+    pitch = (0.5 - (top + height / 2) / (full // 2)) * 180 if seed % 2 else pitch
+    low, high = max(pitch - 40, -90), min(pitch + 40, 90)
+    seen = SimpleNamespace(yaw_deg=yaw, width_deg=70.0, pitch_high_deg=high, pitch_low_deg=low)
+    facts = SimpleNamespace(picture=SimpleNamespace(width=width, height=height))
+    got = level_distances(seen, depth, facts, crop)
+    inside = 0
+    for n in range(SAMPLES):
+        for m in range(SAMPLES):
+            at = high + (n + 0.5) / SAMPLES * (low - high)
+            turn = (yaw + ((m + 0.5) / SAMPLES - 0.5) * 70.0 + 180.0) % 360.0
+            row, column = (90.0 - at) / 180 * (full // 2) - crop.top, turn / 360 * full - crop.left
+            y, x = int(np.floor(row * 2)), int(np.floor(column * 3))
+            if 0 <= y < height * 2 and 0 <= x < width * 3:
+                assert got[n, m] == pytest.approx(depth[y, x] * np.cos(np.radians(at)))
+                inside += 1
+            else:
+                assert np.isnan(got[n, m])
+    assert inside > 0 or not seed % 2
