@@ -29,7 +29,6 @@ _LIKE: Final = {"pitched": "pointed", "pointed": "pitched", "domed": "rounded", 
 NOT_NEAR: Final = "not_near_the_flight"
 _MAX_LABEL: Final = 200  # characters; schema.Name
 _DECIMALS: Final = 3
-_FAR_M: Final = 1e6  # farther than anything about a flight: nothing looks like it
 
 
 class DescriptionConfig(Limits):
@@ -298,7 +297,7 @@ class SceneThings:
     def _least_gap_m(self, rivals: IntArray, anchor: NamedLandmark, enough_m: float) -> float:
         """Distance of the nearest of some things to an anchor, as far as it is less than enough."""
         bound = np.hypot(*(self._center - anchor.center).T)[rivals] - self._reach_m[rivals] - anchor.radius_m
-        least = float(bound[bound >= enough_m].min(initial=_FAR_M))
+        least = float(bound[bound >= enough_m].min(initial=np.inf))
         for j in rivals[bound < enough_m].tolist():
             beyond = float(self._reach_m[j] - self._radius_m[j])  # of a point that stands for something large
             least = min(least, max(place_of(j, self.marks[j], "").gap_m(anchor) - beyond, 0.0))

@@ -298,3 +298,11 @@ def test_what_takes_over_200_characters_is_not_said() -> None:
         200,
     )
     assert labels(thing("x" * 196)) == [f"the {'x' * 196}"]
+
+
+@pytest.mark.parametrize("other", [70.0, 70.5, 90.0])
+def test_a_proof_has_the_gap_of_the_nearest_that_looks_alike(other: float) -> None:
+    """Circles of 5 m: 60 m is what must lie between, and so is proved; of two the nearer one counts."""
+    found = said(thing("park"), thing(at=(29.0, 0.0)), thing(at=(0.0, -other)), thing(at=(0.0, 300.0)))[1]
+    assert found.label == "the building beside the park"
+    assert [e.value for e in found.proof] == [19.0, other - 10.0]

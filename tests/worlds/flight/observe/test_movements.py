@@ -577,6 +577,14 @@ def test_a_flight_askew_in_full(name: str) -> None:
             assert value is number or value == pytest.approx(number, abs=0.002)
 
 
+@pytest.mark.parametrize(("step_m", "is_told"), [((1.9, 0.0), True), ((2.6, 0.0), False), ((0.0, 2.6), True)])
+def test_without_a_heading_a_way_of_two_steps_over_ground_is_told(step_m: tuple[float, float], is_told: bool) -> None:
+    """5 m within 2.5 s, after a rest and before one."""
+    track, _ = fly([Phase(8), Phase(2.5, forward=2.0), Phase(8)], [0.3, 0.3])
+    headless = replace(track, heading_deg=np.full(len(track), np.nan))
+    assert (("fly horizontally",) in actions(observed(headless, step_m))) is is_told
+
+
 # ---- every planted movement of the sample flights is found in their logs
 
 

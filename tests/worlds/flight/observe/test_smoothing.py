@@ -250,3 +250,36 @@ def test_moments_are_cut_out_of_a_path() -> None:
     assert cut.turned_deg is cut.heading_deg
     turned = replace(cut, turn_error=1.0, turn=np.r_[9.0, 5.0, np.nan, 5.0, np.full(6, -10.0)]).turned_deg
     assert turned == pytest.approx([0, 1, 1, 2, 0, -2, -4, -6, -8, -10])
+
+
+@pytest.mark.parametrize(("late_s", "first_s"), [(0.9e-6, 1.0), (1.2e-6, 1.2)])
+def test_times_are_exact_to_the_microsecond(late_s: float, first_s: float) -> None:
+    """A log that begins a little after a moment of the grid has that moment; its end likewise."""
+    track, _ = fly([Phase(4, forward=4.0)], [])
+    (begun,), _ = paths(replace(track, t_s=track.t_s + 1.0 + late_s), MotionConfig())
+    assert (begun.t_s[0], begun.t_s[-1]) == (first_s, 5.0)
+    (ended,), _ = paths(replace(track, t_s=track.t_s + 1.0 - late_s), MotionConfig())
+    assert (ended.t_s[0], ended.t_s[-1]) == (1.0, 5.0 if first_s == 1.0 else 4.8)
+    assert ended.within(1.0 + late_s, 4.0 - late_s).t_s[[0, -1]].tolist() == (
+        [1.0, 4.0] if first_s == 1.0 else [1.2, 3.8]
+    )
+
+
+@pytest.mark.parametrize(("hidden", "known"), [(2, True), (3, False)])
+@pytest.mark.parametrize("at_end", [True, False])
+def test_what_a_slow_log_lacks_at_either_end(hidden: int, known: bool, at_end: bool) -> None:
+    """At 1 Hz: two samples are missing for 2 s, three for 3 s."""
+    track, _ = fly([Phase(20, forward=4.0)], [])
+    slow = track.t_s % 1 == 0
+    track = replace(track, **{name: value[slow] for name, value in vars(track).items() if value is not None})
+    lost = np.arange(len(track)) >= len(track) - hidden if at_end else np.arange(len(track)) < hidden
+    (path,), _ = paths(replace(track, heading_deg=np.where(lost, np.nan, track.heading_deg)), MotionConfig())
+    assert bool(np.isfinite(path.heading_deg).all()) is known
+    assert np.isfinite(path.gimbal_deg).all()
+
+
+def test_of_no_samples_nothing_is_known() -> None:
+    track, _ = fly([Phase(4)], [])
+    nothing = replace(track, **{name: value[:0] for name, value in vars(track).items() if value is not None})
+    found, fits = paths(nothing, MotionConfig())
+    assert (found, {(fit.error, fit.window_s) for fit in vars(fits).values()}) == ([], {(0.0, 0.0)})
