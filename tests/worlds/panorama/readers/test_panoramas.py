@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.schema import Origin
 from pipeline.reading.doctor import inspect
 from pipeline.worlds.panorama.facts import PanoramaObject, PanoramaPicture, SphereCrop
-from pipeline.worlds.panorama.readers.panoramas import Panoramas, angles_of
+from pipeline.worlds.panorama.readers.panoramas import TWINS_MAX, Panoramas, _twins, angles_of
 from tests.conftest import REAL_DATA
 from tests.worlds.panorama.panoramas import SIDECAR, jpeg, read, texture, write
 
@@ -224,3 +226,21 @@ def test_every_folder_is_listed(tmp_path: Path) -> None:
     listing = Panoramas().scenes(tmp_path)
     assert [ref.id for ref in listing.scenes] == ["panoramas/p1"]
     assert listing.broken == ()
+
+
+def test_what_may_be_a_picture_once_more_the_nearest_first() -> None:
+    """Along the equator, metres from the first; of one size are the first and the last, of no picture the third."""
+    metres = 111_319.5
+
+    def listed(east_m: float | None, size: int | None) -> Any:
+        at = None if east_m is None else Origin(lat_deg=1e-4, lon_deg=8 + east_m / metres, alt_m=None)
+        picture = None if size is None else SimpleNamespace(stat=lambda: SimpleNamespace(st_size=size))
+        return SimpleNamespace(picture=picture, position=at)
+
+    rows = [(0.0, 10), (9.0, 11), (4.0, None), (5.0, 12), (10.5, 13), (30.0, 10), (None, 11), (None, 99)]
+    found = _twins([listed(*row) for row in rows])
+    assert found == {1: [0], 3: [1, 0], 4: [1, 3], 5: [0], 6: [1]}
+    crowd = [listed(0.01 * n, n) for n in range(40)]
+    assert {n: own[0] for n, own in _twins(crowd).items()} == dict.fromkeys(range(1, 40), 0), "on one spot the first"
+    assert all(len(own) <= TWINS_MAX and max(own) < n for n, own in _twins(crowd).items())
+    assert _twins([listed(0.0, 1)]) == {}
