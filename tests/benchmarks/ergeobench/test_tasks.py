@@ -30,6 +30,7 @@ from tests.benchmarks.ergeobench.made import asked, scene, seen, selected, stree
 from tests.options import option_faults
 from tests.oracles.panorama_answers import answers, bare
 from tests.oracles.sphere_dots import box_in
+from tests.tables import digest_of_rows
 
 FAR = seen("z", 178, "statue")  # so that something else is there
 
@@ -745,3 +746,35 @@ def test_all_that_is_asked_of_places_and_landmarks() -> None:
     tasks = "Yaw Estimation", "Left/Right Relative", "Cross View", "Single-View", "Dual-View", "Cross-View"
     found = told(panorama, (*tasks, "Nearest Landmark", "Side of the Street"))
     assert found == OF_MAPPED.strip().replace("\n  ", " ").split("\n")
+
+
+def looked_at() -> PanoramaScene:
+    """A corner whose objects two models saw, with cues; some of which they agree on little."""
+    own = [
+        one.model_copy(update={"agreement": share})
+        for one, share in zip(CORNER, (0.9, 0.8, 0.55, 0.95, 0.7, 0.49, 0.9, 0.9, 0.9, 0.9), strict=True)
+    ]
+    return scene(*own, heading_deg=None, cues={"driving side": "right", "script": "Latin", "slope": "steep"})
+
+
+WHOLE = {
+    "square": "d44113c0cc71",
+    "mapped": "700a2a9dab0d",
+    "looked at": "703b8d45847f",
+    "street": "ec9a259d441f",
+    "bare": "9a05264a69f8",
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_all_columns_of_all_that_is_asked(name: str) -> None:
+    """Wording, flags, roles and all evidence too; to read what changed, print the rows before and after."""
+    places = poi("a", 0, "bank", 15.0), poi("b", 120, "atm", 33.0), poi("c", 170, "cafe", 40.0)
+    made = {
+        "square": lambda: scene(*CORNER, heading_deg=200.0, cues={"driving side": "right"}),
+        "mapped": lambda: scene(*places, heading_deg=200.0, landmarks=MAPPED, map_coverage=0.97, street_deg=190.0),
+        "looked at": looked_at,
+        "street": lambda: street(2),
+        "bare": lambda: scene(position=None, heading_deg=None, place=None),
+    }
+    assert digest_of_rows(row for found in tables(made[name]()) for row in found.to_pylist()) == WHOLE[name]
