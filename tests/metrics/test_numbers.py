@@ -107,6 +107,8 @@ NOT_FOUND = {
     "2 and 3, so in 3D": "several_numbers",
     "1.2.3": "unreadable",
     "1.234,567.8": "unreadable",
+    "1.234'567,5": "unreadable",
+    "1,234'567": "unreadable",
     "1.234,567'890": "unreadable",
     "1234,567,890": "unreadable",
     "1234'567": "unreadable",

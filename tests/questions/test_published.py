@@ -21,7 +21,7 @@ from pipeline.llm.prompts import load_prompt
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.audited import _ROUNDING, SHOWN, _case, _nearness, leakage, named, summaries
 from pipeline.questions.cases import Case, CaseTask
-from pipeline.questions.gate import Shown
+from pipeline.questions.gate import NamedThing, Shown
 from pipeline.questions.model_authoring import (
     CONFIRMED,
     LETTERS,
@@ -43,7 +43,7 @@ from pipeline.questions.model_authoring import (
 from pipeline.questions.open_items import ACCEPTED, PROOF_CHARS, OpenItem, form, item_of, leaks, stems
 from pipeline.questions.published import Columns, Published, read_own, read_published
 from pipeline.questions.rules import make_rejection, rule
-from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Judge
+from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Judge, group_by
 from pipeline.questions.usual import nearness
 
 ROW = {"id": 7, "scene_name": "s", "question_type": "t", "question": "Q?", "ground_truth": "A"}
@@ -93,6 +93,9 @@ def test_a_reason_is_told_once_with_its_types_and_first_cases() -> None:
     cases = ["0 (0.25 objects)", "1 (1 object)", "2 (1 object)"]
     types = f"hard {SHOWN}, easy 2, size 1"
     assert why.rows == [("too_close", "ambiguous", str(SHOWN + 3), types, ", ".join(cases) + ", … 3 more")]
+    statuses, alone = summaries(table.slice(0, 2), "Audit", {})
+    assert alone.rows[0][3] == "easy", "of one type alone no number is told"
+    assert [cell for cell in statuses.rows[0] if cell.isdigit()] == ["2", "2"]
 
 
 def question(id: int, **rest: object) -> Published:
@@ -116,6 +119,13 @@ def test_a_question_without_a_split_is_named(rest: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="question 3 has no split"):
         leakage(Path("q.json"), "split", [question(3, **rest)], "room", ["a"])
     assert leakage(Path("q.json"), "split", [question(3, split=0)], "room", ["a"]).rows[0][0] == "0"
+
+
+def test_figures_of_groups_have_their_members_in_order() -> None:
+    names = {"t": "first", "u": "second", "v": "first", "w": "third"}
+    asked = [Answer(replace(question(n), question_type=kind), "") for n, kind in enumerate("utvtx")]
+    found = [(one.name, one.section, one.members) for one in group_by(asked, "by kind", names)]
+    assert found == [("first", "by kind", (1, 2, 3)), ("second", "by kind", (0,))]
 
 
 def test_a_call_that_fails_refuses_the_item() -> None:
@@ -466,6 +476,11 @@ def test_a_question_has_the_flags_of_its_scene_and_its_own(of_task: Any, of_case
     case.flags += of_case
     (row,) = Flagged().rows(SimpleNamespace(scene=SimpleNamespace(id="d/s"), shown=Shown("film", {})), [case])
     assert row["flags"] == flags
+    assert row["named"] is None
+    case.name(NamedThing("the ball", "ball", mark="red"))
+    case.name(NamedThing("the ball", "ball", mark="red"))
+    (row,) = Flagged().rows(SimpleNamespace(scene=SimpleNamespace(id="d/s"), shown=Shown("film", {})), [case])
+    assert row["named"] == ["the ball"]
 
 
 @pytest.mark.parametrize(("text", "odd"), [("cr\u00eape", 0), ("a\u200bb", 1), ("x\ue000", 1), ("кот", 3), ("5 m²", 0)])
