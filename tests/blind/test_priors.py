@@ -68,6 +68,8 @@ def test_the_usual_size_of_a_thing_is_known_whatever_the_release_holds() -> None
     assert priors.by_usual_size(items, fold).tolist() == [1, 0, 1, 1, 0]
     metres = [replace(item, number=item.number / 100) for item in items]
     assert priors.by_usual_size(metres, fold).tolist() == [1, 0, 1, 1, 0], "in the unit of the other folds"
+    mixed = [number_item(id, t, ["bed"], task="object_size_estimation") for id, t in enumerate((200, 200, 2, 2))]
+    assert priors.by_usual_size(mixed, np.array([0, 0, 1, 1])).tolist() == [0, 0, 0, 0], "of those alone"
     assert priors.by_usual_size(items[3:], fold[3:]) is None, "of half of the things it knows nothing"
     assert priors.by_usual_size([nearest_item(0, "bed", OPTIONS, "tv")], fold[:1]) is None
     nothing = [number_item(id, t, ["bed"], task="object_size_estimation") for id, t in enumerate((0, 0, 200, 200))]

@@ -74,6 +74,21 @@ def test_a_task_at_chance_or_below_is_left_alone() -> None:
 
 
 @pytest.mark.usefixtures("told")
+def test_a_task_that_seems_done_is_looked_at_in_five_dealings(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    drawn = pipeline.blind.prune._drawn
+
+    def watched(tested: Sequence[Prepared], dealings: Sequence[str], run: Run) -> Any:
+        seen.extend(name for name in dealings if tested)
+        return drawn(tested, dealings, run)
+
+    monkeypatch.setattr(pipeline.blind.prune, "_drawn", watched)
+    left_of(made([0, 50] * 30))
+    informed = [f"prune informed {n}" for n in range(5)]
+    assert seen == [*informed, "prune 1", *(f"prune 1 again {n}" for n in range(1, 5))]
+
+
+@pytest.mark.usefixtures("told")
 def test_nothing_that_is_less_than_tau_above_chance_goes() -> None:
     rounds, left = left_of(made([90] * 5 + [74] * 60), tau=0.5)
     assert rounds[:5] != [0] * 5

@@ -167,6 +167,17 @@ def test_numbers_are_judged_by_their_score() -> None:
     assert constant.standing == {"a": "constant"}
 
 
+@pytest.mark.parametrize(("threshold", "right"), [(0.49, True), (0.5, True), (0.51, False)])
+def test_a_number_is_right_where_its_score_is_at_the_threshold(threshold: float, right: bool) -> None:
+    """13 for 10 is off by 0.3, within five of the ten tolerances; no answer is right of nothing."""
+    rows = [question(n, None, text, "object_counting") for n, text in enumerate(("10", "10", "90"))]
+    replies = [reply(rows[0], "a", "13"), reply(rows[1], "a", "?"), reply(rows[2], "a", "90")]
+    (votes,) = votes_of(questions_table(rows), pa.Table.from_pylist(replies, REPLIES), threshold)
+    found = votes.ballots["a"]
+    assert found.is_right.tolist() == [[right, False], [False, True], [False, False]]
+    assert (found.answer.tolist(), found.truth.tolist()) == ([0, 2, 1], [0, 0, 1])
+
+
 def test_agreement_is_of_answers_and_not_of_being_right() -> None:
     rows = open_questions(4)
     a, b = ["A", "B", None, "?"], ["A", "C", "A", "A"]
