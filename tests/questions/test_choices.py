@@ -195,6 +195,15 @@ def test_every_block_has_every_letter_once(scene: str, sizes: list[int]) -> None
     assert balanced_letters(scene, "task", [*sizes, 4])[:-1] == positions
 
 
+def test_letters_are_drawn_block_by_block_of_those_with_as_many_options() -> None:
+    rank, expected = Counter[int](), []
+    for k in (sizes := [4, 3, 4, 4, 2, 3, 4, 4, 3, 3, 4, 4, 4, 4]):
+        drawn = rng_for("s", "t", "letters", k, rank[k] // k).permutation(k)
+        expected.append(int(drawn[rank[k] % k]))
+        rank[k] += 1
+    assert balanced_letters("s", "t", sizes) == expected
+
+
 def test_letters_are_even_over_scenes_and_at_every_place() -> None:
     n = 2000
     drawn = [balanced_letters(f"scene{i}", "task", [4] * 3) for i in range(n)]
