@@ -188,6 +188,9 @@ def wall() -> FreeSpace:
         ((30.0, 75.98, 5.0, 0.0, 0.0, 30.0), ["turn right", *["forward"] * 3]),  # 30 m to the north-north-east
         ((40.98, 65.0, 5.0, 0.0, 0.0, 330.0), ["turn left", *["right"] * 3]),  # 60 degrees right: aside, of a left turn
         ((5.0, 50.0, 5.0, 0.0, 0.0, 0.0), ["left"]),
+        ((15.0, 50.0, 5.0, 0.0, 0.0, 30.0), ["turn right"]),
+        ((15.0, 50.0, 5.0, 0.0, 0.0, 330.0), ["turn left"]),
+        ((15.0, 60.0, 5.0, 0.0, 0.0, 330.0), ["forward", "turn left"]),
         (WEST, []),
     ],
 )
@@ -543,3 +546,30 @@ def test_a_frontier_is_reached_to_the_ends_of_the_map(far_m: int) -> None:
     path, look = known.way(start, np.random.default_rng(0)) or pytest.fail("there is one")
     assert len(path) == len(columns) - 1
     assert look == (90.0 if far_m > 0 else 270.0)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "yaw_deg"),
+    [((0, 1), 0.0), ((1, 0), 90.0), ((0, -1), 180.0), ((-1, 0), 270.0), ((-1, 1), 315.0), ((2, 1), 63.4)],
+)
+def test_who_follows_a_path_looks_along_it(ahead: tuple[int, int], yaw_deg: float) -> None:
+    """From the middle of an empty city, as far as 10 m and not to the end."""
+    walk = Walkway(FreeSpace(city()), (50.0, 50.0, 5.0, 0.0, 0.0, 12.0))
+    step = np.array([*ahead, 0.0]) / np.hypot(*ahead)
+    path = np.array([50.0, 50.0, 5.0]) + 3.0 * np.arange(1, 6)[:, None] * step
+    assert walk.follow(path, 77.0) is None
+    assert walk.pose[:3] == pytest.approx(tuple(path[2]))
+    assert walk.pose[3:] == (0.0, 0.0, yaw_deg)
+    assert walk.length_m == pytest.approx(9.0)
+    assert walk.follow(path[3:4], 77.0) is None
+    assert walk.pose[5] == 77.0
+
+
+def test_of_things_in_the_north_west_and_south_west_of_a_junction() -> None:
+    """Elm Street to the east and the west, Mill Avenue to the north: corners are on both sides of it."""
+    found = frontage(
+        house("nw", -16.0, 58.0, 8, 8), house("sw", -16.0, 34.0, 8, 8), house("ne", 8.0, 58.0, 8, 8),
+        streets=(ELM, MILL),
+    )  # fmt: skip
+    assert found.corner.tolist() == [True, False, True]
+    assert found.corner_maybe.tolist() == [True, False, True]
