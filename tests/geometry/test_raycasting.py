@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from pipeline.geometry.raycasting import RayScene
 
@@ -21,6 +22,15 @@ def test_the_nearest_triangle_is_met_at_its_distance_in_lengths_of_the_direction
     face, along = scene(*WALLS).first(rays((0, 0, 0, 1, 0, 0), (4, 0, 0, 2, 0, 0), (4, 0, 0, -0.5, 0, 0)))
     assert face.tolist() == [0, 1, 0]
     assert along.tolist() == [3.0, 0.5, 2.0]
+
+
+def test_distances_to_a_slanting_plane_by_hand() -> None:
+    """Of x + 2 y + 3 z = 12, from both sides."""
+    plane = np.array([[12, 0, 0], [0, 6, 0], [0, 0, 4]], dtype=np.float32)
+    towards = rays((0.5, 0.25, -0.25, 1, 1, 1), (0, 1, 0.5, 1, 0.5, 0.25), (5, 5, 5, -1, -0.5, -2))
+    face, along = scene(plane).first(towards)
+    assert face.tolist() == [0, 0, 0]
+    assert along.tolist() == pytest.approx([11.75 / 6, 8.5 / 2.75, 18 / 8])
 
 
 def test_what_meets_nothing_is_infinitely_far_whatever_its_direction() -> None:
