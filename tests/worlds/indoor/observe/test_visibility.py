@@ -796,6 +796,26 @@ def test_windows_are_around_the_upright_box_of_an_object_whatever_the_camera() -
         assert windows(near, np.array([number]), np.array([0]), (50, 80)).size.tolist() == [[50, 80]], "all of it"
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.8])
+def test_a_picture_is_brought_over_by_the_places_that_both_cameras_see(scale: float) -> None:
+    """One pixel after the other: where its ray ends, and which pixel of the other picture shows that place."""
+    camera = replace(tilted(), world_T_camera=np.stack([looking(20, (0.3, -0.2, 0.5)), looking(35, (-0.7, 0.4, 0.1))]))
+    mesh, picture = LabelledMesh(geometry([(2, 0.5, 0, 0.5)], camera), 1), np.arange(48.0 * 36)
+    found = mesh.brought_over(0, 1, picture, scale)
+    lens = replace(camera, intrinsics=camera.intrinsics * [scale, scale, 1, 1])
+    rays = camera_rays(lens, np.array([0]), 48, 36)[0][0]
+    depth_m, known = mesh.cast(rays).depth_m, 0
+    for ray, depth, value in zip(rays.astype(float), depth_m.tolist(), found.tolist(), strict=True):
+        column, row, ahead = seen_at(lens, 1, ray[:3] + depth * ray[3:])
+        x, y = (column + 0.5) * 48 / 100, (row + 0.5) * 36 / 40
+        if min(x % 1, -x % 1, y % 1, -y % 1) < 1e-3:
+            continue  # on the edge of a pixel
+        inside = ahead > 0 and 0 <= x < 48 and 0 <= y < 36
+        known += inside
+        assert value == (int(y) * 48 + int(x)) if inside else np.isnan(value)
+    assert 200 < known < 1600
+
+
 def test_frames_between_examined_ones() -> None:
     frame, item = _between(np.array([0, 3, 4, 9]), np.array([0, 1, 2]), np.array([7, 8, 5]))
     assert (frame.tolist(), item.tolist()) == ([1, 2, 5, 6, 7, 8], [7, 7, 5, 5, 5, 5])
