@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import Agent, Audited, Json, LimitCost, Meta, Profile, Published, Quiet, Settings, Workers, end
+from flows.cli.options import (
+    Agent,
+    Audited,
+    Json,
+    LimitCost,
+    Meta,
+    Profile,
+    Published,
+    Quiet,
+    Settings,
+    VerboseTables,
+    Workers,
+    end,
+)
 from flows.cli.output.console import configure_output
 from flows.orchestration.folders import CORES, OUTPUTS, all_builds, configurations, folder_of
 from pipeline.core.errors import ConfigError
@@ -235,8 +248,10 @@ def audit(
             "--split-column", metavar="COLUMN", help="Column with a question's split: shows what the split leaks."
         ),
     ] = None,
+    verbose: VerboseTables = False,
 ) -> None:
     """Answers the questions of a published file again, as far as possible, and lists the differences."""
+    configure_output(verbose=verbose)
     from flows.cli.audit import audit
 
     end(audit(name, questions, meta, out, profile, split_column))
@@ -298,10 +313,11 @@ def score(
     settings: Settings = [],
     limit_cost: LimitCost = None,
     quiet: Quiet = False,
+    verbose: VerboseTables = False,
     as_json: Json = False,
 ) -> None:
     """Scores a model's replies by the benchmark's own metric, with intervals and the score of guessing."""
-    configure_output(quiet=quiet, as_json=as_json)
+    configure_output(quiet=quiet, verbose=verbose, as_json=as_json)
     from flows.cli.score import score
 
     of, held = (name, predictions, release, split, questions, out, rows), (without_scene or (), people or ())

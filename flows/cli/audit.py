@@ -11,7 +11,7 @@ from rich.table import Table
 
 from flows.cli.output import build_tables as show
 from flows.cli.output.console import console
-from flows.cli.output.tables import numbers, print_listing, print_table, table_writer
+from flows.cli.output.tables import numbers, print_listings, print_table, table_writer
 from pipeline.benchmarks.benchmark import Audit, FromMetadata
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.arguments import nearest_of
@@ -42,8 +42,7 @@ def audit(
         found = how.examine(questions, Basis(split=split))
     if write:
         write(found.table)
-    for listing in found.listings:
-        print_listing(listing)
+    print_listings(found.listings)
     _show_left_out(found.left_out, questions)
     if out:
         console.print(f"All rows: {out}")

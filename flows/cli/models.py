@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from flows.cli.output.console import console, count_of
+from flows.cli.output.console import console, count_of, errors
 from flows.cli.output.progress import progress_shown
 from pipeline.engine.stage import Progress
 from pipeline.llm.base import ModelSpec, Reply, Request
@@ -70,8 +70,12 @@ def model_session(spec: ModelSpec, cache: Path, recording: Path, limit_cost: flo
     """
     key = spec.key_name
     keys = {key: os.environ[key]} if key and os.environ.get(key) else {}
-    with Session([spec], cache, keys, money=Money(limit_cost=limit_cost)) as session, progress_shown() as progress:
-        yield ModelSession(spec, session, progress)
+    try:
+        with Session([spec], cache, keys, money=Money(limit_cost=limit_cost)) as session, progress_shown() as progress:
+            yield ModelSession(spec, session, progress)
+    except KeyboardInterrupt:
+        errors.print(f"Replies are kept in {cache}: the same command asks only for the rest", soft_wrap=True)
+        raise
     if spec.provider != "replay":
         with ReplyCache(cache) as kept:
             n = record(kept, spec.provider, spec.model, recording)

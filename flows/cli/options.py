@@ -22,6 +22,7 @@ BuildName = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="List every scene and stage.")]
+VerboseTables = Annotated[bool, typer.Option("--verbose", help="Show all tables.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object; all else goes to stderr.")]
 Roots = Annotated[
     list[str],

@@ -41,6 +41,7 @@ MOVES: Final = (
 )
 HELP: Final = f"{MOVES} · a WORDS: answer · q: stop"
 ROAM_HELP: Final = f"{MOVES} · s: what is in view · t TARGET | CATEGORY | QUESTION | ANSWER: record a task · q: stop"
+ASK_HELP: Final = ("?", "h", "help")
 SEEN_MOST: Final = 12  # things in view that are listed
 SHOWN_COLUMNS: Final = 100
 _COMPASS: Final = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
@@ -130,6 +131,9 @@ def _steps(city: City, walk: Walkway, picture: Path | None, told: str, own: Call
         if command == "q" and not rest:
             console.print("Stopped: nothing more is written.")
             return
+        if words in ASK_HELP:
+            console.print(told)
+            continue
         ended = own(command, rest.strip())
         if ended:
             return

@@ -14,7 +14,7 @@ import pyarrow as pa
 from flows.cli.models import model_session
 from flows.cli.output.build_tables import NAMED
 from flows.cli.output.console import console, count_of, print_json, print_wrapped
-from flows.cli.output.tables import FORMS, print_listing, table_writer
+from flows.cli.output.tables import FORMS, print_listing, print_listings, table_writer
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -138,22 +138,27 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
     metrics = score.metrics
     measured = {name: metric for name, metric in metrics.items() if any(row.metric == name for row in found.rows)}
     n, told = len(found.answers), sum(a.reply is not None for a in found.answers)
-    about = f"{count_of(n, 'question')}, {told} answered, read as {found.form}"
+    about = f"{count_of(n, 'question')}, {told:,} answered, read as {found.form}"
     if len(measured) == 1:
         metric = next(iter(measured.values()))
-        print_listing(_figures(found.rows, metric, f"Score ({metric.title}): {about}", found.beside))
+        listings = [_figures(found.rows, metric, f"Score ({metric.title}): {about}", found.beside)]
     else:
         whole = [row for row in found.rows if not row.figure.section]
-        print_listing(_metrics(whole, metrics, f"Score: {about}", found.beside))
+        listings = [_metrics(whole, metrics, f"Score: {about}", found.beside)]
         shown = {name: metric for name, metric in measured.items() if not metric.is_minor}
-        sections = dict.fromkeys(row.figure.section for row in found.rows if row.figure.section)
-        for section in sections:
+        for section in dict.fromkeys(row.figure.section for row in found.rows if row.figure.section):
             own = {name: metric for name, metric in shown.items() if not metric.sections or section in metric.sections}
             of_section = [row for row in found.rows if row.figure.section == section and row.metric in own]
-            print_listing((_table if len(own) <= COLUMNS_MAX else _long_table)(of_section, own, section))
+            if len(own) <= COLUMNS_MAX:
+                listings.append(_table(of_section, own, section))
+                continue
+            if not any(row.figure.difference for row in of_section):
+                listings.append(_short_table(of_section, own, section))
+            listings.append(_long_table(of_section, own, section))
     for name, figures in score.published.items():
         if name == next(iter(metrics)) or metrics[name].is_guessed:  # the others are in the JSON
-            show_published(found, name, metrics[name], figures)
+            listings += _published(found, name, metrics[name], figures)
+    print_listings(listings)
     show_unusual(found, score)
     for note in found.marks.notes:
         print_wrapped(note)
@@ -161,7 +166,9 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
         console.print("No blind table (without_video.json of a release), so no figure above guessing.")
 
 
-def show_published(found: Scored, name: str, metric: Metric, printed: Mapping[str, Mapping[str, float]]) -> None:
+def _published(
+    found: Scored, name: str, metric: Metric, printed: Mapping[str, Mapping[str, float]]
+) -> list[ReleaseListing]:
     """One's own figures beside those that the paper prints for its models; other questions were asked there."""
     own = {row.figure.name: row for row in found.rows if row.metric == name and row.value is not None}
     models = list(dict.fromkeys(model for figure, values in printed.items() if figure in own for model in values))
@@ -170,8 +177,8 @@ def show_published(found: Scored, name: str, metric: Metric, printed: Mapping[st
         for figure, values in printed.items()
         if figure in own
     ]
-    if lines:
-        print_listing(ReleaseListing(f"{metric.title}, beside the paper's models", ("", "yours", *models), lines))
+    title = f"{metric.title}, beside the paper's models"
+    return [ReleaseListing(title, ("", "yours", *models), lines, is_detail=True)] if lines else []
 
 
 def _figures(rows: Sequence[ScoreRow], metric: Metric, title: str, beside: str) -> ReleaseListing:
@@ -212,12 +219,23 @@ def _table(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], section: str
     )
 
 
+def _short_table(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], section: str) -> ReleaseListing:
+    """One section of many metrics in the main ones, a column each."""
+    main = {name: metric for name, metric in metrics.items() if metric.is_main}
+    names = dict.fromkeys(row.figure.name for row in rows)
+    cells = {(row.metric, row.figure.name): _with_interval(row, metrics[row.metric]) for row in rows}
+    lines = [(name, *(cells.get((key, name), "") for key in main)) for name in names]
+    heads = (section, *(metric.title for metric in main.values()))
+    return ReleaseListing(f"By {section}", heads, lines)
+
+
 def _long_table(rows: Sequence[ScoreRow], metrics: Mapping[str, Metric], section: str) -> ReleaseListing:
     """One section in many metrics, a line each, as in table 2 of ERGeoBench's paper."""
     names = list(dict.fromkeys(row.figure.name for row in rows))
     cells = {(row.metric, row.figure.name): _with_interval(row, metrics[row.metric]) for row in rows}
     lines = [(m.title, *(cells.get((key, name), "") for name in names)) for key, m in metrics.items()]
-    return ReleaseListing(f"By {section}", ("", *names), [line for line in lines if any(line[1:])])
+    title = f"By {section}, all metrics"
+    return ReleaseListing(title, ("", *names), [line for line in lines if any(line[1:])], is_detail=True)
 
 
 def _with_interval(row: ScoreRow, metric: Metric) -> str:

@@ -31,6 +31,7 @@ from pipeline.reading.reader import folder_of
 from pipeline.release.comparison import reason_of
 from pipeline.rendering.glossary import SHARED, glossary
 from pipeline.stages.author import AUTHOR
+from pipeline.stages.builder import SAMPLES
 from pipeline.stages.fix import FIX
 from pipeline.stages.generate import GENERATE
 from pipeline.stages.registry import STAGES
@@ -62,7 +63,8 @@ def show_trace(number: int, folders: Sequence[Path], *, fixes: bool) -> None:
     _question(found, number, folder)
     print_evidence(found.row["evidence"] or ())
     source = found.scene.source
-    root = kept.roots.get(source.reader)
+    samples = folder / SAMPLES / source.reader  # of a build without --root
+    root = kept.roots.get(source.reader) or (str(samples) if samples.is_dir() else None)
     where = ", ".join(str(folder_of(Path(root)) / file) if root else file for file in source.files)
     print_wrapped(f"Raw data: {where} (reader {source.reader} {source.reader_version}, digest {source.sha256[:12]})")
     if output_options.verbose:

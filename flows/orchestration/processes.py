@@ -34,6 +34,7 @@ from flows.orchestration import watchdog
 from flows.orchestration.signals import EXIT_BASE, SIGNALS, say_stopped
 from pipeline.core.budget import REACHED, ended_error, may_end
 from pipeline.core.errors import StoreError
+from pipeline.engine.code import FOLDER, sources_of
 from pipeline.engine.job import Job, JobResult, quarantine_of, run_job
 
 TRACKER_QUIET: Final = "ignore:resource_tracker:UserWarning"  # as written after -W
@@ -123,14 +124,20 @@ def children_end_with_us() -> Iterator[Watchdog]:
 RunJobs = Callable[[list[Job]], Iterable[JobResult]]  # does jobs, and gives what became of each in their order
 
 
-def _show_unless_orphaned(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """A worker whose builder is stopped while it starts reads an end of file: nothing is lost, and nobody is told."""
-    if kind is not EOFError:
+def _show_unless_told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """A worker whose builder is stopped while it starts reads an end of file: nothing is lost, and nobody is told.
+
+    Code that was changed since the builder started is named by the builder (`Pool`).
+    """
+    files = {frame.filename for frame in traceback.extract_tb(trace)} | {getattr(error, "filename", None)}
+    paths = [path for file in files if file and (path := Path(file)).is_relative_to(FOLDER) and path.exists()]
+    since = psutil.Process(os.getppid()).create_time()
+    if kind is not EOFError and not any(path.stat().st_mtime > since for path in paths):
         sys.__excepthook__(kind, error, trace)
 
 
 if "multiprocessing.forkserver" in " ".join(sys.orig_argv):  # the server, which imports this for its workers
-    sys.excepthook = _show_unless_orphaned
+    sys.excepthook = _show_unless_told
 
 
 # An exit code can be read once, and whoever starts a process reads those of all that have ended: two threads that
@@ -223,6 +230,13 @@ def serve_jobs(connection: Connection) -> None:
         connection.send(done)
 
 
+def _check_code() -> None:
+    """Raises StoreError where workers, which import the code now, have another one than results are named after."""
+    if changed := sources_of(FOLDER).changed():
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise StoreError(f"{changed[0]}{more}: changed while the build was starting; run it again")
+
+
 class Pool:
     """Worker processes, started when needed and ended with the block; each is led by a thread of this process."""
 
@@ -233,7 +247,7 @@ class Pool:
         self._threads: list[threading.Thread] = []
         self._running: set[Worker] = set()
         self._starting = threading.Lock()
-        self._is_over = False
+        self._is_over = self._is_checked = False
 
     def job_runner(self, jobs: int) -> RunJobs:
         """The runner of so many jobs, which has workers for them started."""
@@ -288,8 +302,15 @@ class Pool:
         with self._starting:  # one at a time also starts their server
             if self._is_over:
                 raise StoreError("the build was stopped")
-            worker = Worker()
+            try:
+                worker = Worker()
+            except (EOFError, ConnectionError):  # their server has ended while it imported the product
+                _check_code()
+                raise
             self._running.add(worker)
+            if not self._is_checked:
+                _check_code()
+                self._is_checked = True
             return worker
 
     def _end(self, worker: Worker) -> None:

@@ -27,7 +27,7 @@ from obstore import exceptions
 
 from flows.remote.object_store import REMEDY, connect, first_line
 from pipeline.core.errors import ConfigError, RawDataError, StoreError
-from pipeline.core.files import TEMPORARY, translate_os_errors, write_atomically
+from pipeline.core.files import TEMPORARY, size_text, translate_os_errors, write_atomically
 from pipeline.core.identity import digest_of
 from pipeline.core.mirrors import READABLE, register
 
@@ -99,8 +99,8 @@ class ObjectMirror:
         found = [facts for _, facts in _files(self.root)]
         size, mine = sum(f.st_size for f in found), sum(f.st_size for f in found if f.st_mode & READABLE)
         return (
-            f"{self.url}: {len(found):,} files, {size / 2**30:,.2f} GB, known by names, sizes and ETags; "
-            f"{mine / 2**30:,.2f} GB of them are here"
+            f"{self.url}: {len(found):,} file{'s' * (len(found) != 1)}, {size_text(size)}, known by names, sizes and "
+            f"ETags; {size_text(mine)} of them are here"
         )
 
     @contextmanager

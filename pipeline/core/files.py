@@ -75,6 +75,14 @@ def size_of_file(path: Path) -> int:
     return facts.st_size
 
 
+def size_text(size: float) -> str:
+    """Bytes as people read them, to a decimal of the largest unit."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size / 1e3:.0f} kB"
+
+
 def write_atomically(path: Path, raw: bytes, mode: int = 0o666, *, sync: bool = True) -> None:
     """Writes a file so that it is there whole or not at all, also after a power cut.
 

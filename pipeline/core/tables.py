@@ -321,6 +321,7 @@ class ReleaseListing:
         words: heads of columns that stand at the left, as the first does; the others are numbers.
         sentences: heads of columns that may wrap.
         note: below it.
+        is_detail: whether the terminal shows it with ``--verbose`` alone.
     """
 
     title: str
@@ -330,3 +331,4 @@ class ReleaseListing:
     words: Collection[str] = ()
     sentences: Collection[str] = ()
     note: str = ""
+    is_detail: bool = False

@@ -154,13 +154,18 @@ class Sources:
         if name not in self._read:
             path = self.paths[name]
             raw = path.read_bytes()
-            digest = hashlib.sha256(f"{sys.version_info[:2]}".encode() + raw).hexdigest()
+            digest = _digest(raw)
             if self._parsed.get(name, ("",))[0] != digest:
                 package = name if path.name == "__init__.py" else name.rpartition(".")[0]
                 self._parsed[name] = (digest, parse(raw, package))
                 self._is_new = True
             self._read[name] = self._parsed[name][1]
         return self._read[name]
+
+    def changed(self) -> list[Path]:
+        """The files of modules that were read, and are not now as they were then."""
+        now = {name: path.read_bytes() if (path := self.paths[name]).exists() else b"" for name in self._read}
+        return [self.paths[name] for name, raw in sorted(now.items()) if _digest(raw) != self._parsed[name][0]]
 
     def save(self) -> None:
         """Writes what was parsed; where the folder cannot be written, the next process parses again."""
@@ -182,6 +187,11 @@ class Sources:
             }
         except (OSError, ValueError, TypeError, AttributeError):  # none yet, or damaged
             return {}
+
+
+def _digest(raw: bytes) -> str:
+    """Of the bytes of a source: each version of Python has its own syntax trees."""
+    return hashlib.sha256(f"{sys.version_info[:2]}".encode() + raw).hexdigest()
 
 
 def parse(raw: bytes, package: str) -> Module:

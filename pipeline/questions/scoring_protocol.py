@@ -51,6 +51,7 @@ class Metric:
         digits: behind the point.
         is_guessed: whether the blind table of a release tells what guessing earns in it.
         is_minor: whether people are shown it of all questions alone.
+        is_main: whether a section of many metrics is short with it: the others are shown with ``--verbose``.
         statistic: what of the marks a figure is.
         sections: of the figures that are told in it; empty: all.
         highest: mark that a question can earn.
@@ -60,6 +61,7 @@ class Metric:
     digits: int = 3
     is_guessed: bool = False
     is_minor: bool = False
+    is_main: bool = False
     statistic: Literal["mean", "median"] = "mean"
     sections: tuple[str, ...] = ()
     highest: float = 1.0

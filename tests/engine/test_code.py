@@ -336,3 +336,18 @@ def test_what_was_parsed_is_kept_and_damage_to_it_is_harmless(write: Write) -> N
     sources_of.cache_clear()
     after = closure(["pipeline.a"], folder)
     assert {name for name in after if after[name] != before[name]} == {"pipeline.b"}
+
+
+def test_a_source_that_changed_after_it_was_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pipeline").mkdir()
+    read, other = (tmp_path / "pipeline" / name for name in ("read.py", "other.py"))
+    for path in (read, other):
+        path.write_text("A = 1\n")
+    sources = sources_of(tmp_path)
+    sources.module("pipeline.read")
+    other.write_text("A = 2\n")
+    assert sources.changed() == []
+    read.write_text("A = 2\n")
+    assert sources.changed() == [read]
+    read.unlink()
+    assert sources.changed() == [read]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import time
 from pathlib import Path
-from subprocess import DEVNULL, Popen
+from subprocess import DEVNULL, PIPE, Popen
 from typing import Any
 
 import pytest
 
 from tests.builds import Cli
 from tests.flows.test_score import release_of
+from tests.flows.test_stop import NOTICING
 from tests.llm.fake_server import Running, running
 from tests.scoring.made import vsi
 from tests.stages.test_frames import film
@@ -145,36 +147,24 @@ def test_what_failed_is_told_and_asked_again(scan2qa: Cli, build: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_killed_run_goes_on_where_it_was(scan2qa: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_run_goes_on_where_it_was(number: signal.Signals, scan2qa: Cli, tmp_path: Path) -> None:
+    """Ctrl-C says so: who is killed says nothing."""
     rows = [vsi(n, "route_planning", "B") | {"question": f"Q{n} What?"} for n in range(1, 31)]
     release_of(tmp_path / "release", rows, {"route_planning": 0.4})
     with running(replies={"Q": "B"}, latency_s=0.1) as server:
-        of = [
-            "--model",
-            "plain",
-            "--url",
-            f"{server.address}/v1",
-            "--out",
-            str(tmp_path / "r.jsonl"),
-            "--without-scene",
-        ]
-        command = [
-            sys.executable,
-            "-m",
-            "scan2qa",
-            "ask",
-            "vsi",
-            str(tmp_path / "release"),
-            *of,
-            "--set",
-            "concurrency=2",
-        ]
-        with Popen(command, stdout=DEVNULL, stderr=DEVNULL) as process:
+        command = ["ask", "vsi", str(tmp_path / "release"), "--model", "plain", "--url", f"{server.address}/v1"]
+        command += ["--out", str(tmp_path / "r.jsonl"), "--without-scene", "--set", "concurrency=2"]
+        start = [sys.executable, "-c", f"{NOTICING}from scan2qa import main\nmain()", *command]
+        with Popen(start, stdout=DEVNULL, stderr=PIPE, text=True) as process:
             while len(server.records()) < 10:
                 time.sleep(0.02)
-            process.kill()
+            process.send_signal(number)
+            told = process.communicate()[1]
+        kept = f"Replies are kept in {tmp_path / 'r.sqlite'}: the same command asks only for the rest\n"
+        assert (kept in told) == (number == signal.SIGINT), told
         assert not (tmp_path / "r.jsonl").exists()
-        assert scan2qa(*command[3:]).code == 0
+        assert scan2qa(*command).code == 0
         assert 30 <= len(server.records()) <= 32, "at most what was under way is asked twice"
     assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 30
 

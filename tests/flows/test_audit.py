@@ -20,8 +20,10 @@ def test_tables_and_rows(scan2qa: Cli, tmp_path: Path) -> None:
     file = written(tmp_path / "q.json", task(1, split="a"), task(2, hop="north", split="b"))
     run = scan2qa("audit", "cityeqa", "--questions", file, "--out", tmp_path / "a.csv", "--split-column", "split")
     assert (run.code, run.err) == (0, "")
-    for part in ("hop 1 is where the start looks", "2 of 2", "target_is_unique", "Leaks of the split, by target"):
+    for part in ("hop 1 is where the start looks", "2 of 2", "--verbose also shows: ", "Leaks of the split, by target"):
         assert part in run.out
+    assert "target_is_unique" not in run.out, "a detail"
+    assert "target_is_unique" in scan2qa("audit", "cityeqa", "--questions", file, "--verbose").out
     with (tmp_path / "a.csv").open() as rows:
         assert [row["status"] for row in csv.DictReader(rows)] == ["unsupported"] * 2  # no other row says it
     run = scan2qa("audit", "cityeqa", "--questions", file, "--out", tmp_path / "a.parquet")

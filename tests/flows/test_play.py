@@ -55,11 +55,12 @@ def test_a_task_is_played(
 ) -> None:
     out, seen = tmp_path / "ways.jsonl", tmp_path / "seen.png"
     out.write_text('{"id": 4, "steps": [], "answer": "kept"}\n{"id": 5, "steps": [], "answer": "earlier"}\n')
-    typed(monkeypatch, "l", "l", "l", "f", "", "jump", "f", "f", "f", "a  light blue ")
+    typed(monkeypatch, "l", "l", "l", "f", "", "jump", "help", "f", "f", "f", "a  light blue ")
     run = scan2qa("play", "cityeqa", "5", *given, "--trajectory", out, "--picture", seen)
     assert run.code == 0
     assert "What is the colour of the car?" in run.out
     assert "'jump' is no command" in run.out
+    assert run.out.count("f b sl sr: ") == 3, "at the start, behind what is no command, and when asked for"
     assert '"BAKERY" ahead' in run.out
     assert "something is in the way after" in run.out  # the house
     kept, own = map(json.loads, out.read_text().splitlines())

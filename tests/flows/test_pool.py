@@ -12,10 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Final
+from unittest.mock import Mock
 
 import pytest
 
+from flows.orchestration import processes
 from flows.orchestration.processes import Pool, Worker
 from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import StoreError
@@ -134,6 +137,23 @@ def test_an_exit_code_is_read_by_one_thread(tmp_path: Path, monkeypatch: pytest.
         done = run.result()
     assert done is not None
     assert [row.message[-11:] for row in done.quarantine] == ["exit code 3"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("starts", [True, False])
+def test_code_that_changes_while_workers_start_is_named(
+    starts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers import the code after the build has read it; their server ends where it cannot."""
+    changed = SimpleNamespace(changed=lambda: [Path("a.py"), Path("b.py")])
+    monkeypatch.setattr(processes, "sources_of", lambda _: changed)
+    if not starts:
+        monkeypatch.setattr(processes, "Worker", Mock(side_effect=EOFError))
+    with (
+        Pool(1) as pool,
+        pytest.raises(StoreError, match=r"^a\.py and 1 more: changed while the build was starting"),
+    ):
+        list(pool.execute("", [[job("sound_a", tmp_path)]]))
 
 
 @pytest.mark.slow

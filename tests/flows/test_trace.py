@@ -100,8 +100,10 @@ def test_on_the_terminal(made: Path, scan2qa: Cli) -> None:
     assert {"count", "drop_scene"} <= {entry["target"] for entry in yaml.safe_load(entries.out)}
     with save_if_successful(made, config_of(made, fixes={"folder": made.parent / "fixes"}), [], {}):
         pass
+    (made / "samples" / "vsi_meta").mkdir(parents=True)  # as of a build without --root, which saves none
     run = scan2qa("trace", number, str(made))
     assert f"into {made.parent / 'fixes' / 'samples.yaml'} (docs" in " ".join(run.out.split())
+    assert f"Raw data: {made / 'samples' / 'vsi_meta'}/" in " ".join(run.out.split())
     assert "fixes.folder" not in run.out
     wrong = scan2qa("trace", "12", str(made))
     assert (wrong.code, "No question or rejected candidate with id 12 in" in wrong.err) == (2, True)

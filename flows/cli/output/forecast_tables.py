@@ -14,6 +14,7 @@ from flows.cli.output.console import console, count_of, output_options, print_wr
 from flows.cli.output.tables import numbers, print_table, sentences
 from flows.orchestration.forecast import Bounds, BuildForecast, Effort, table_as_of
 from pipeline.blind.forecast import Forecast
+from pipeline.core.files import size_text
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.stage import REPLIES_FILE
 from pipeline.llm.base import ModelSpec
@@ -72,7 +73,7 @@ def show_prospects(
 ) -> None:
     """Questions at most, time and disk on one line, those of some tasks, and a line for each of the largest losses."""
     seconds, size, more = _totals(took)
-    effort = f"; {'at least ' if more else ''}{lasting(seconds)} and {_size(size)} in {_processes(workers)}"
+    effort = f"; {'at least ' if more else ''}{lasting(seconds)} and {size_text(size)} in {_processes(workers)}"
     console.print()
     told = f"{title}: at most {count_of(found.questions, 'question')}{effort if took else ''}"
     console.print(Text(told, "bold"))
@@ -107,10 +108,10 @@ def show_efforts(title: str, found: Sequence[Effort], workers: int) -> None:
             table.add_row(one.stage, scenes, "?", "?", "not known")
         else:
             source = "this machine" if one.here else f"table of {table_as_of()}"
-            table.add_row(one.stage, scenes, lasting(one.seconds), _size(one.bytes), source)
+            table.add_row(one.stage, scenes, lasting(one.seconds), size_text(one.bytes), source)
     seconds, size, more = _totals(found)
     table.add_section()
-    table.add_row("all", "", lasting(seconds) + more, _size(size), "")
+    table.add_row("all", "", lasting(seconds) + more, size_text(size), "")
     print_table(table, title)
     console.print(f"Estimated for {_processes(workers)} and the largest possible number of questions.")
 
@@ -132,13 +133,6 @@ def lasting(seconds: float) -> str:
     if seconds < HOUR_S:
         return f"{seconds / MINUTE_S:.0f} min"
     return f"{seconds / HOUR_S:.1f} h" if seconds < 2 * DAY_S else f"{seconds / DAY_S:.1f} days"
-
-
-def _size(size: float) -> str:
-    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
-        if size >= factor:
-            return f"{size / factor:.1f} {unit}"
-    return f"{size / 1e3:.0f} kB"
 
 
 UNKNOWN = "unknown"

@@ -18,7 +18,7 @@ from rich.console import Console, OverflowMethod
 from rich.table import Column, Table
 from rich.text import Text
 
-from flows.cli.output.console import console, print_wrapped, without_controls
+from flows.cli.output.console import console, output_options, print_wrapped, without_controls
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
 from pipeline.core.parquet import table_bytes
@@ -86,6 +86,18 @@ def print_listing(listing: ReleaseListing) -> None:
     print_table(table)
     if listing.note:
         print_wrapped(listing.note)
+
+
+def print_listings(listings: Iterable[ReleaseListing]) -> None:
+    """Prints tables, those of details with ``--verbose`` alone: without it, a line names them."""
+    left_out = []
+    for listing in listings:
+        if listing.is_detail and not output_options.verbose:
+            left_out.append(listing.title)
+        else:
+            print_listing(listing)
+    if left_out:
+        print_wrapped(f"--verbose also shows: {'; '.join(left_out)}.")
 
 
 def table_writer(path: Path) -> Callable[[pa.Table], None]:

@@ -233,7 +233,7 @@ def _unsupported(seen: Sequence[_AuditedTask]) -> ReleaseListing:
     """The checks that no task allows."""
     rows = [(name, str(len(seen)), needed) for name, needed in UNSUPPORTED.items()]
     title = "Not checked: the city is no part of the release"
-    return ReleaseListing(title, ("unsupported", "n", "it would take"), rows, words=("it would take",))
+    return ReleaseListing(title, ("unsupported", "n", "it would take"), rows, words=("it would take",), is_detail=True)
 
 
 def _faulty(seen: Sequence[_AuditedTask]) -> list[ReleaseListing]:
@@ -263,7 +263,7 @@ def _contradictions(found: Sequence[Contradiction]) -> list[ReleaseListing]:
     return [
         ReleaseListing(
             "Contradictions within the file", ("finding", "rows say", "others say"), rows,
-            sentences=("rows say", "others say"), note=note,
+            sentences=("rows say", "others say"), note=note, is_detail=True,
         )
     ]  # fmt: skip
 
@@ -279,7 +279,7 @@ def _types(seen: Sequence[_AuditedTask]) -> ReleaseListing:
     counts = Counter((s.task.category, s.kind) for s in seen)
     rows = [(name, *_cells([counts[name, kind] for kind in ANSWER_TYPES])) for name in CATEGORIES]
     totals = _cells([sum(counts[name, kind] for name in CATEGORIES) for kind in ANSWER_TYPES])
-    return ReleaseListing("Answer types", ("category", *ANSWER_TYPES, "n"), rows, ("all", *totals))
+    return ReleaseListing("Answer types", ("category", *ANSWER_TYPES, "n"), rows, ("all", *totals), is_detail=True)
 
 
 def _cells(counts: Sequence[int]) -> list[str]:
@@ -300,9 +300,8 @@ def _groups(seen: Sequence[_AuditedTask]) -> ReleaseListing:
         spread = (str(sizes[0]), f"{median(sizes):g}", str(sizes[-1])) if sizes else ("", "", "")
         rows.append((name, str(len(sizes)), *spread))
     note = "Tasks of one target share what has to be known: split by target, never by row."
-    return ReleaseListing(
-        "Groups", ("of tasks with the same", "groups", "smallest", "median", "largest"), rows, note=note
-    )
+    heads = ("of tasks with the same", "groups", "smallest", "median", "largest")
+    return ReleaseListing("Groups", heads, rows, note=note, is_detail=True)
 
 
 def _priors(seen: Sequence[_AuditedTask]) -> ReleaseListing:

@@ -92,6 +92,7 @@ DIRECTIONS: Final = 2000  # on the sphere, evenly spread, of which a view shows 
 CENTRES: Final = 500  # places that are tried for the reply that is the same to all
 _HITS: Final = {f"within_{km}_km": km for km in WITHIN_KM}
 _MARKED: Final = (*LEVELS, *_HITS, MEAN_ERROR, MEDIAN_ERROR)  # metrics with marks of their own, in per cent or km
+_MAIN: Final = ("country", MEDIAN_ERROR)
 _TOLD_OF_GLS: Final = (*LEVELS, *_HITS, MEDIAN_ERROR)  # in the order of `gls`
 _TITLES: Final = {
     "street": "street (%)",
@@ -109,12 +110,13 @@ _SECTIONS: Final = (SETTING, DIFFERENCE)
 def _metrics() -> dict[str, Metric]:
     found: dict[str, Metric] = {}
     for ending, told in (("", ""), (VALID, ", valid replies alone")):
-        found[GLS + ending] = Metric(f"GLS{told}", 2, sections=_SECTIONS)
+        found[GLS + ending] = Metric(f"GLS{told}", 2, is_main=not ending, sections=_SECTIONS)
         for name in _MARKED:
             statistic: Literal["mean", "median"] = "median" if name == MEDIAN_ERROR else "mean"
-            found[name + ending] = Metric(f"{_TITLES[name]}{told}", 2, statistic=statistic, sections=_SECTIONS)
+            title, is_main = f"{_TITLES[name]}{told}", not ending and name in _MAIN
+            found[name + ending] = Metric(title, 2, is_main=is_main, statistic=statistic, sections=_SECTIONS)
         found[ERROR_SCORE + ending] = Metric(f"S_err{told}", 2, sections=_SECTIONS)
-    found[INVALID] = Metric("invalid replies (%)", 2, sections=_SECTIONS)
+    found[INVALID] = Metric("invalid replies (%)", 2, is_main=True, sections=_SECTIONS)
     for name, title in (
         (STEPS, "steps"),
         (TURNS, "turns"),
@@ -205,7 +207,7 @@ def _of_one_reply(questions: Sequence[Published]) -> list[str]:
         hits = [100 * np.mean(away[best] <= km) for km in WITHIN_KM]
         earned = float(gls(np.array([*said, *hits, np.median(away[best])])))
         where = ", ".join(filter(None, (names["city"], names["country"]))) or "one place"
-        notes.append(f"To reply {where} to all questions of the setting {setting} earns a GLS of {earned:.2f}.")
+        notes.append(f"Replying {where} to all questions of the setting {setting} earns a GLS of {earned:.2f}.")
     return notes
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flows.cli.output.console import output_options
 from flows.cli.score import show_score
 from pipeline.benchmarks.ergeobench.hypothesis import FORMS, find_hypothesis, is_same
 from pipeline.benchmarks.ergeobench.rules import DIMENSIONS, OPEN, SETTINGS
@@ -254,7 +255,7 @@ def test_what_one_reply_to_all_earns(tmp_path: Path) -> None:
     found = score(tmp_path, rows, {1: reply()})
     s_err = 100 * (1 - math.log(112.195) / math.log(20_038.5))
     earned = ((100 + 200 / 3 + 200 / 3) / 3 + (100 / 3 * 2 + 300) / 5 + s_err) / 3
-    note = f"To reply Monaco, Monaco to all questions of the setting embodied earns a GLS of {earned:.2f}."
+    note = f"Replying Monaco, Monaco to all questions of the setting embodied earns a GLS of {earned:.2f}."
     assert found.marks.notes == [note]
 
 
@@ -394,9 +395,18 @@ def test_dimensions_are_correlated_over_models(tmp_path: Path) -> None:
     assert leaderboard(SCORE, {k: models[k] for k in "abcd"}, {}).correlations[0] == ()
 
 
-def test_what_the_paper_prints_is_beside_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    show_score(score(tmp_path, [geo(1), choice(2, "Signage", "A")], {1: reply(), 2: "A"}), SCORE, has_blind=False)
+def test_what_the_paper_prints_is_beside_ones_own_with_verbose(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored = score(tmp_path, [geo(1), choice(2, "Signage", "A")], {1: reply(), 2: "A"})
+    show_score(scored, SCORE, has_blind=False)
+    short = capsys.readouterr().out
+    assert "By setting, all metrics; GLS, beside the paper's models; accuracy" in " ".join(short.split())
+    assert ("median error (km)" in short, "S_err" in short, "67.55" in short) == (True, False, False)
+    monkeypatch.setattr(output_options, "verbose", True)
+    show_score(scored, SCORE, has_blind=False)
     printed = capsys.readouterr().out
+    assert "S_err" in printed
     assert "beside the paper's models" in printed
     assert "67.55" in printed
     assert "0.7793" in printed
