@@ -10,7 +10,6 @@ import json
 import sys
 from collections import UserDict
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any, Final
 
 import typer
@@ -555,15 +554,6 @@ def _settings(settings: list[str], **options: object) -> list[str]:
     return [*settings, *(f"{key}={value}" for key, value in options.items() if value is not None)]
 
 
-def _show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Prints an unexpected error readably; rich's tracebacks take a while to import, so only then."""
-    from rich.traceback import Traceback
-
-    from flows.cli.output.console import errors
-
-    errors.print(Traceback.from_exception(kind, error, trace))
-
-
 NO_PATH: Final = frozenset({errno.ENAMETOOLONG, errno.ELOOP})  # of what was given as one
 NAME_CHARS: Final = 80  # of it, in a message
 
@@ -572,13 +562,23 @@ def main() -> None:
     """Entry point: an error made on purpose is one line on stderr, and so is Ctrl-C, whatever it interrupted."""
     try:
         _run()
-    except BaseException:
-        end_if_interrupted()  # an interrupted import of Open3D is an ImportError
+    except SystemExit:
+        end_if_interrupted()
         raise
+    except BaseException as error:
+        end_if_interrupted()  # an interrupted import of Open3D is an ImportError
+        import psutil
+
+        from pipeline.engine.code import changed_since
+
+        changed = changed_since(error, psutil.Process().create_time())
+        if not changed:
+            raise
+        show_error(Scan2qaError(f"{changed[0]}: changed while the command ran ({error}); run it again"))
+        sys.exit(1)
 
 
 def _run() -> None:
-    sys.excepthook = _show_traceback
     configure_output()
     try:
         app()

@@ -253,7 +253,7 @@ def _print_question(one: Detail, row: Mapping[str, Any]) -> None:
             ("about", ", ".join(shown.operands)),
             ("in its own words", shown.proof or ""),
             ("remarks", ", ".join(one.remarks)),
-            ("near miss", f"{near.measured} {near.unit}, limit {near.limit} ({near.reason})" if near else "none"),
+            ("near miss", f"{near.told} ({near.reason})" if near else "none"),
             ("review", one.review),
             ("pruning", one.bias),
         ],

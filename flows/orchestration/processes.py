@@ -34,7 +34,7 @@ from flows.orchestration import watchdog
 from flows.orchestration.signals import EXIT_BASE, SIGNALS, say_stopped
 from pipeline.core.budget import REACHED, ended_error, may_end
 from pipeline.core.errors import StoreError
-from pipeline.engine.code import FOLDER, sources_of
+from pipeline.engine.code import FOLDER, changed_since, sources_of
 from pipeline.engine.job import Job, JobResult, quarantine_of, run_job
 
 TRACKER_QUIET: Final = "ignore:resource_tracker:UserWarning"  # as written after -W
@@ -129,10 +129,7 @@ def _show_unless_told(kind: type[BaseException], error: BaseException, trace: Tr
 
     Code that was changed since the builder started is named by the builder (`Pool`).
     """
-    files = {frame.filename for frame in traceback.extract_tb(trace)} | {getattr(error, "filename", None)}
-    paths = [path for file in files if file and (path := Path(file)).is_relative_to(FOLDER) and path.exists()]
-    since = psutil.Process(os.getppid()).create_time()
-    if kind is not EOFError and not any(path.stat().st_mtime > since for path in paths):
+    if kind is not EOFError and not changed_since(error, psutil.Process(os.getppid()).create_time()):
         sys.__excepthook__(kind, error, trace)
 
 

@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import tempfile
+import traceback
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -114,6 +115,14 @@ def libraries(modules: Iterable[Module]) -> dict[str, str | None]:
     names = {name.partition(".")[0] for module in modules for name in module.imports}
     names -= {PACKAGE, *packages(), *sys.stdlib_module_names}
     return {d: _version(d) for name in sorted(names) for d in DISTRIBUTIONS.get(name, (name,))}
+
+
+def changed_since(error: BaseException, since: float, folder: Path = FOLDER) -> list[Path]:
+    """The files of the project that an error came through, and that changed after a time (seconds since 1970)."""
+    files = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
+    files |= {str(getattr(error, name, "")) for name in ("filename", "path")}  # of a SyntaxError, of an ImportError
+    paths = sorted(path for file in files if (path := Path(file)).is_relative_to(folder))
+    return [path for path in paths if path.is_file() and path.stat().st_mtime > since]
 
 
 @cache

@@ -16,6 +16,7 @@ import shapely
 from pipeline.core.arrays import FloatArray
 from pipeline.core.parquet import read_files, released_files
 from pipeline.core.spatial import MappedThing, TopDownMap
+from pipeline.core.templates import in_unit
 from pipeline.drawing.canvas import Canvas, CanvasBox
 from pipeline.drawing.ground import Ground, draw_sketch, points_to_show
 from pipeline.drawing.sheet import WIDTH, Sheet, SheetPart
@@ -49,6 +50,11 @@ class NearMiss(NamedTuple):
     measured: str
     limit: str
     unit: str
+
+    @property
+    def told(self) -> str:
+        """What was measured, and its limit."""
+        return f"{in_unit(self.measured, self.unit)}, limit {in_unit(self.limit, self.unit)}"
 
 
 class Nearest(NamedTuple):
@@ -130,8 +136,7 @@ def near_miss_figure(near: NearMiss, sketch: TopDownMap | None) -> bytes | None:
         return None
     length_m = measured if near.unit == "m" else None
     parts = [plan(sketch, near.about, length_m, near.reason)] if sketch and spoken_of(sketch, near.about) else []
-    title = f"Rejected: {near.measured} {near.unit}, limit {near.limit}"
-    return sheet_of(title, [*parts, gauge(measured, limit, near.unit, "refused")])
+    return sheet_of(f"Rejected: {near.told}", [*parts, gauge(measured, limit, near.unit, "refused")])
 
 
 def gauge(measured: float, limit: float, unit: str, beyond: str) -> SheetPart:

@@ -20,6 +20,7 @@ from pipeline.engine.code import (
     DISTRIBUTIONS,
     FOLDER,
     REGISTRIES,
+    changed_since,
     closure,
     code_digest,
     code_parts,
@@ -351,3 +352,16 @@ def test_a_source_that_changed_after_it_was_read_is_named(tmp_path: Path) -> Non
     assert sources.changed() == [read]
     read.unlink()
     assert sources.changed() == [read]
+
+
+def test_an_error_names_the_changed_sources_that_it_came_through(tmp_path: Path) -> None:
+    path = tmp_path / "late.py"
+    path.write_text("A = 1\nB = A.b\n")
+    written_s = path.stat().st_mtime
+    with pytest.raises(AttributeError) as raised:
+        exec(compile(path.read_text(), str(path), "exec"), {})  # noqa: S102 - the line above
+    assert changed_since(raised.value, written_s - 1, tmp_path) == [path]
+    assert changed_since(raised.value, written_s, tmp_path) == []
+    assert changed_since(raised.value, written_s - 1, tmp_path / "elsewhere") == []
+    assert changed_since(ImportError("no C", path=str(path)), written_s - 1, tmp_path) == [path]
+    assert changed_since(SyntaxError("bad", (str(path), 1, 1, "A")), written_s - 1, tmp_path) == [path]

@@ -552,3 +552,33 @@ def test_the_real_command_gives_the_same_bytes_whatever_the_workers_and_the_orde
     ]
     assert without_seconds[0] == without_seconds[1]
     assert len({row["unit"] for row in without_seconds[0] if row["stage"] == next(iter(STAGES))}) == n_scenes > 6
+
+
+def test_code_that_changes_under_a_command_is_named_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where a checkout replaces modules that are imported late."""
+
+    def lacking() -> None:
+        raise ImportError("no name x")
+
+    monkeypatch.setattr(cli, "app", lacking)
+    with pytest.raises(ImportError, match="no name x"):
+        cli.main()
+    monkeypatch.setattr("pipeline.engine.code.changed_since", lambda *_: [Path("a.py")])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "scan2qa: a.py: changed while the command ran (no name x); run it again\n"
+
+
+@pytest.mark.slow
+def test_a_folder_name_that_is_not_utf8_costs_its_scene(scan2qa: Cli, tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(bytes(tmp_path) + b"/root/sc\xe9ne"))
+    folder.mkdir(parents=True)
+    (folder / "scene.json").write_text("{}")
+    root, out = f"scene={tmp_path / 'root'}", tmp_path / "out"
+    run = scan2qa("build", "vsi", "--root", root, "--out", out, *UNASKED_SETTINGS)
+    assert (run.code, "Left out sc\\udce9ne" in run.out) == (3, True), run.err
+    assert [row["finding"] for row in rows_of(out / "quarantine.parquet")] == ["unsafe_scene_name"]
+    assert "Complete" not in scan2qa("doctor", "--root", root).out, "there is no scene"

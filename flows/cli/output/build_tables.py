@@ -224,7 +224,7 @@ def show_inspection(reader: str, root: str, inspection: Inspection) -> None:
             examples = ", ".join(scenes[: WHICH if output_options.verbose else 1])
             table.add_row(want.part, count, want.without, examples, style="red" if want.needed else "yellow")
         print_table(table)
-    complete = [want.part for want in inspection.missing if want not in missing]
+    complete = [want.part for want in inspection.missing if want not in missing and inspection.scenes]
     if complete:
         console.print(Text(f"Complete: {', '.join(complete)}", "green"))
     tried_on = load_table("tried_on").get(reader)  # None: a package from outside brought it

@@ -19,8 +19,9 @@ from pipeline.core.mirrors import with_urls
 
 PLAIN_WIDTH: Final = 130  # where there is no terminal to ask
 EVERY_S: Final = 30.0  # between lines of a log that tell that something is still being done
-# What a terminal obeys: names and paths come from outside. Tabs and line breaks stay.
-_OBEYED: Final = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
+# What a terminal obeys, and bytes that are not UTF-8: names come from outside. Tabs and line breaks stay.
+_ODD: Final = (*range(9), *range(11, 32), *range(127, 160), *range(0xD800, 0xE000))
+_OBEYED: Final = dict.fromkeys(_ODD, "\N{REPLACEMENT CHARACTER}")
 
 
 def without_controls(text: str) -> str:
