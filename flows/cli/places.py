@@ -50,6 +50,10 @@ def places(
     Returns:
         Whether every map could be read.
     """
+    if tables := [path for path in maps if path.suffix == ".csv"]:
+        raise ConfigError(
+            f"{tables[0]}: no map; to check the places of a table, give --check and a folder of panoramas"
+        )
     require_extra("flights", "places")  # reads maps of OpenStreetMap and draws
     cities = largest(read_cities(table), top, country_codes(excluded))
     known, sound = _roads(maps)

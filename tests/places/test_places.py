@@ -343,3 +343,5 @@ def test_which_places_got_a_usable_panorama(tmp_path: Path) -> None:
         table.write_text(text)
         with pytest.raises(ConfigError, match=told):
             run(table, "--check", root, "--out", tmp_path / "out")
+    with pytest.raises(ConfigError, match="no map; to check the places of a table, give --check"):
+        run(table, "--out", tmp_path / "out")
