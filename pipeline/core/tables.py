@@ -305,7 +305,7 @@ def check_version(path: Path) -> None:
     if version != str(SCHEMA_VERSION):
         raise ConfigError(
             f"{path}: is of schema version {version}, and this scan2qa knows {SCHEMA_VERSION}; use the scan2qa that "
-            "made it, or give the file with --questions"
+            "made it, or build it again"
         )
 
 

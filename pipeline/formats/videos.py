@@ -103,7 +103,7 @@ def video_facts(path: Path) -> VideoFacts:
                 if timed and not frames:
                     raise VideoError("its pictures have no times: put it into a container (ffmpeg -i … -c copy a.mp4)")
     except _faults() as error:
-        raise VideoError(f"not a readable video: {error}") from error
+        raise VideoError(f"not a readable video: {getattr(error, 'strerror', None) or error}") from error
     if not frames or not width or not height:
         raise VideoError(f"the video has {frames} frames of {width}x{height} pixels")
     return VideoFacts(float(rate) if rate else None, frames, width, height)

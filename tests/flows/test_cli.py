@@ -562,10 +562,12 @@ def test_code_that_changes_under_a_command_is_named_in_one_line(
     def lacking() -> None:
         raise ImportError("no name x")
 
+    changed: list[Path] = []
     monkeypatch.setattr(cli, "app", lacking)
+    monkeypatch.setattr("pipeline.engine.code.changed_since", lambda *_: changed)
     with pytest.raises(ImportError, match="no name x"):
         cli.main()
-    monkeypatch.setattr("pipeline.engine.code.changed_since", lambda *_: [Path("a.py")])
+    changed.append(Path("a.py"))
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 1
