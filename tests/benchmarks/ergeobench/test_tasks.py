@@ -23,6 +23,7 @@ from pipeline.benchmarks.ergeobench.tasks.spatial import SECTORS, sector
 from pipeline.benchmarks.ergeobench.view import ErgeoView, aimed, extents, looking, marks_of, outlines
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.findings import doubt
+from pipeline.core.schema import Origin
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_table
 from pipeline.worlds.panorama.facts import PanoramaLandmark, PanoramaScene
@@ -757,11 +758,16 @@ def looked_at() -> PanoramaScene:
     return scene(*own, heading_deg=None, cues={"driving side": "right", "script": "Latin", "slope": "steep"})
 
 
+MORE = tuple(mapped(f"n{n}", noun, f"The {noun}", away, bearing) for n, (noun, away, bearing) in enumerate(
+    (("theatre", 5.0, 30.0), ("library", 200.0, 190.0), ("castle", 9.0, 280.0), ("station", 38.0, 65.0))
+))  # fmt: skip
 WHOLE = {
     "square": "d44113c0cc71",
     "mapped": "700a2a9dab0d",
     "looked at": "703b8d45847f",
     "street": "ec9a259d441f",
+    "crowded": "35d0bd0b3ecc",
+    "polar": "c27f68d295b0",
     "bare": "9a05264a69f8",
 }
 
@@ -773,6 +779,17 @@ def test_all_columns_of_all_that_is_asked(name: str) -> None:
     made = {
         "square": lambda: scene(*CORNER, heading_deg=200.0, cues={"driving side": "right"}),
         "mapped": lambda: scene(*places, heading_deg=200.0, landmarks=MAPPED, map_coverage=0.97, street_deg=190.0),
+        "crowded": lambda: scene(*places, heading_deg=0.0, landmarks=(*MAPPED, *MORE), map_coverage=0.97),
+        "polar": lambda: scene(
+            seen("a", 3.0),
+            heading_deg=0.0,
+            landmarks=(*MAPPED, *MORE),
+            map_coverage=0.97,
+            street_deg=0.0,
+            position=Origin(lat_deg=89.99, lon_deg=-179.99, alt_m=None),
+            camera_pitch_deg=-4.0,
+            camera_roll_deg=4.0,
+        ),
         "looked at": looked_at,
         "street": lambda: street(2),
         "bare": lambda: scene(position=None, heading_deg=None, place=None),
