@@ -336,7 +336,7 @@ def test_which_places_got_a_usable_panorama(tmp_path: Path) -> None:
     assert result.exit_code == 3
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "places.csv").read_text())))
     assert [(row["panorama"], row["usable"]) for row in rows] == [
-        ("panoramas/quay", "yes"), ("panoramas/blurred", "blurred"), ("", "no panorama")
+        ("panoramas/quay", "yes"), ("panoramas/blurred", "blurred, not_a_sphere"), ("", "no panorama")
     ]  # fmt: skip
     assert float(rows[0]["away_m"]) == pytest.approx(20.0, abs=0.1)
     for text, told in (("a,b\n1,2\n", "no column lat_deg"), ("lat_deg,lon_deg\nx,2\n", "table of places")):
