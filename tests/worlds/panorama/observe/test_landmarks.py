@@ -430,6 +430,8 @@ def test_the_street_bends_where_it_bends() -> None:
         (shapely.box(5, 4, 9, 9), (("Back Lane", [(-50, 17.4), (50, 17.4)], True),), 1.0, 0),
         (shapely.box(49.4, 4, 60, 9), (), 1.0, 1),
         (shapely.box(49.6, 4, 60, 9), (), 1.0, 0),  # at its end
+        (shapely.box(49.5, 4, 60, 9), (), 1.0, 0),
+        (shapely.box(-60, 4, -49.5, 9), (), 1.0, 0),
         (shapely.box(-60, 4, -49.6, 9), (), 1.0, 0),
         (shapely.box(-60, 4, -49.4, 9), (), 1.0, 1),
     ],
@@ -488,3 +490,26 @@ def test_a_church_before_which_one_stands_and_one_in_which_one_stands() -> None:
     assert (own.distance_m, own.visible_share, own.open_share, own.error_deg) == (0.0, 0.0, 0.0, 90.0)
     assert own.top_deg == pytest.approx(np.degrees(np.arctan2(6.5, 1.0)), abs=0.01)
     assert landmarks_of(facts, _around(near, covered=shapely.box(1, 1, 2, 2)), CONFIG)["map_coverage"] == 0.0
+
+
+def test_premises_are_seen_in_their_own_house_and_not_in_another() -> None:
+    """A shop 2 m behind the wall of a house, which it is in; a house that is a point on the map hides nothing."""
+    house, spot = _thing("h", -10, 18, wide=20, deep=12, height_m=9.0), _thing("p", 0, 10)
+    facts = scene(position=HERE, accuracy_m=1.0).facts
+    for on, share in (("h", 1.0), ("other", 0.0)):
+        shop = _thing("s", 0, 20, "shop", name="Kern", noun="bakery", facing_deg=180.0, on=on)
+        (own,) = landmarks_of(facts, _around(house, spot, shop), CONFIG)["landmarks"]
+        assert own.visible_share == share
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"), [(359.994, 359.99), (359.996, 0.0), (-0.001, 0.0), (361.234, 1.23), (-90, 270)]
+)
+def test_bearings_are_within_a_turn(raw: float, told: float) -> None:
+    assert landmarks._compass(raw) == told
+
+
+def test_the_bearing_of_a_street_that_bends_where_it_begins() -> None:
+    """A metre to the north, then to the east: from its begin to 5 m beyond the bend."""
+    street = _Street(_around(streets=(("Elbow", [(0, 0), (0, 1), (30, 1)], True),)), Point(0, 1))
+    assert street.bearing_deg == round(float(np.degrees(np.arctan2(5, 1))), 2)
