@@ -19,7 +19,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heapreplace
 from itertools import count
-from statistics import median
 from typing import Final
 
 import numpy as np
@@ -36,6 +35,8 @@ TOLD_BY_NAMES: Final = 0.03  # more than the best constant may be earned by who 
 TENTHS: Final = 10
 NEAR: Final = 5  # tenths that a number earns at least where one near to it is right
 QUESTIONS_MIN: Final = 40  # of a task; of fewer, chance moves the shares more than any balance
+USUAL_AT: Final = np.linspace(1 / 64, 63 / 64, 9)  # quantiles of a kind of numbers that its options are drawn from
+DIGITS: Final = 5
 Classes = Mapping[str, Mapping[str, float]]  # task -> class -> a number
 
 
@@ -68,12 +69,12 @@ class Balance:
     Attributes:
         limits: of classes of which not all stay: the places of a lower lot (`lot_of`) do.
         owners: of classes that are asked of one scene alone, the scene: of those that offer it that of the lowest lot.
-        usual: of kinds of numbers the one that they lie around.
+        usual: task -> kind -> numbers in ascending order: between any two neighbours lie equally many of the kind.
     """
 
     limits: Classes = field(default_factory=dict)
     owners: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    usual: Classes = field(default_factory=dict)
+    usual: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
 
     def of(self, tallies: Mapping[str, ClassTally]) -> Balance:
         """The part that changes what one scene asks, from its tallies by task.
@@ -139,14 +140,19 @@ def balance_of(scenes: Iterable[Mapping[str, ClassTally]]) -> Balance:
     return Balance(limits, owners, usual)
 
 
-def _usual(tallies: Iterable[ClassTally]) -> dict[str, float]:
-    """The median of the numbers of each kind of a task, in three binary digits: one more scene seldom changes it."""
+def _usual(tallies: Iterable[ClassTally]) -> dict[str, list[float]]:
+    """Quantiles of the numbers of each kind of a task, in `DIGITS` binary digits: one more scene changes few."""
     asked: dict[str, list[float]] = defaultdict(list)
     for tally in tallies:
         for kind, numbers in tally.numbers.items():
             asked[kind] += [float(number) for number, n in numbers.items() for _ in range(n)]
-    middle = {k: math.frexp(median(numbers)) for k, numbers in sorted(asked.items()) if len(numbers) >= QUESTIONS_MIN}
-    return {kind: math.ldexp(round(8 * part), power - 3) for kind, (part, power) in middle.items()}
+    known = {kind: np.quantile(own, USUAL_AT) for kind, own in sorted(asked.items()) if len(own) >= QUESTIONS_MIN}
+    return {kind: [_in_digits(number) for number in found.tolist()] for kind, found in known.items()}
+
+
+def _in_digits(number: float) -> float:
+    part, power = math.frexp(number)
+    return math.ldexp(round(part * 2**DIGITS), power - DIGITS)
 
 
 def _lots(task: str, name: str, tallies: Iterable[ClassTally]) -> list[float]:

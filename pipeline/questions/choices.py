@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from itertools import chain, islice, pairwise
 from typing import Any, Final
 
+import numpy as np
+
+from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.core.templates import LIST_SEPARATOR
 from pipeline.questions.task import Number
@@ -17,10 +21,6 @@ FEW: Final = 12  # of so many possible numbers at most, ratios would tell that t
 # Between neighbouring numeric choices. Ours: the closer, the less a typical value tells which is true; and closer than
 # 1.2 a person who estimates well could not tell them apart.
 RATIO: Final = (1.25, 1.6)
-# The same where a build measures what is usual: most such kinds spread by a factor of 1.5, and four numbers that are
-# further apart would reach beyond them.
-CLOSE: Final = (1.2, 1.35)
-STEEP: Final = (4, 4)  # slopes there
 
 
 def balanced_letters(scene: str, task: str, choices: Sequence[int]) -> list[int]:
@@ -109,7 +109,12 @@ def stepped(value: float, step: float) -> str:
 
 
 def numeric_choices(
-    question: int, truth: str, number: Number, step: float | None = None, most: float = math.inf
+    question: int,
+    truth: str,
+    number: Number,
+    step: float | None = None,
+    most: float = math.inf,
+    usual: Sequence[float] = (),
 ) -> tuple[str, ...]:
     """Four numbers in ascending order, the truth among them, drawn from the question's id.
 
@@ -120,7 +125,7 @@ def numeric_choices(
     places those that bring the four towards the usual are drawn more often (`_weight`): over the answers of a
     task, each place and each option is then right as often as the others, whatever the four numbers are.
 
-    Where a build measures what is usual of a kind (``number.by_kind``), they are closer to one another (`CLOSE`).
+    Where quantiles of the answers are known (``number.by_kind``), the others are drawn from these instead (`_spread`).
 
     Numbers that are written alike are moved apart by one step, and none is below one step, or above what is possible.
 
@@ -130,12 +135,17 @@ def numeric_choices(
         number: its form.
         step: to which it is asked for; None: one unit of the form's last decimal.
         most: the largest number that is possible, at least the truth.
+        usual: numbers in ascending order, between any two neighbours of which equally many answers of its kind lie
+            (`balance.Balance.usual`); none: those of its form, where it has some.
     """
     rng = rng_for(question, "choices")
     step = step or 10.0**-number.decimals
-    low, high = CLOSE if number.by_kind and number.usual is not None else RATIO
-    ratios = [low + (high - low) * float(u) for u in rng.random(NUMERIC_CHOICES - 1)]
     units = round(float(truth) / step)
+    if known := usual or number.quantiles:
+        last = most if most == math.inf else math.floor(most / step + 1e-9)
+        spread = _spread(units, [n / step for n in known], last, float(rng.random()))
+        return tuple(stepped(n * step, step) for n in spread)
+    ratios = [RATIO[0] + (RATIO[1] - RATIO[0]) * float(u) for u in rng.random(NUMERIC_CHOICES - 1)]
     rows = [row for place in range(NUMERIC_CHOICES) if (row := _row(units, place, ratios)) is not None]
     if most < math.inf:
         last = math.floor(most / step + 1e-9)
@@ -147,6 +157,54 @@ def numeric_choices(
         at -= weights[drawn]
         drawn += 1
     return tuple(stepped(n * step, step) for n in rows[drawn])
+
+
+def _spread(truth: int, usual: Sequence[float], most: float, lot: float) -> list[int]:
+    """Four whole numbers, the truth among them, such that answers alike to these are each as often right.
+
+    Systematic sampling: a number that is more than a quarter of all answers is always offered; the others are
+    those that stand at equal distances from the truth, in shares of the answers below them, round from the largest to
+    the smallest. So the same four are offered whichever of them is true. The truth's own share is where its lot falls.
+
+    Args:
+        truth: at least 0.
+        usual: `numeric_choices`, in steps.
+        most: that is possible.
+        lot: in [0, 1).
+    """
+    mass = _shares([max(1, round(n)) for n in usual], truth, most)
+    always: list[int] = []
+    while len(always) < NUMERIC_CHOICES and mass.any() and mass.max() * (NUMERIC_CHOICES - len(always)) >= mass.sum():
+        always.append(int(mass.argmax()))
+        mass[always[-1]] = 0.0
+    found, left = set(always), NUMERIC_CHOICES - len(always)
+    if left and mass.any():
+        upto = np.cumsum(mass) / mass.sum()
+        first = lot / left if truth in found else (upto[truth] - (1 - lot) * mass[truth] / mass.sum()) % (1 / left)
+        drawn = np.searchsorted(upto, first + np.arange(left) / left, side="right")
+        drawn = np.minimum(drawn, np.flatnonzero(mass)[-1])
+        if truth not in found:
+            drawn[np.abs(drawn - truth).argmin()] = truth  # already, but for the last digit of a share
+        found |= {*drawn.tolist()}
+    top = max(found)
+    others = chain(range(top + 1, 1 + int(min(most, top + NUMERIC_CHOICES))), range(top - 1, 0, -1))
+    return sorted({*found, *islice((n for n in others if n not in found), NUMERIC_CHOICES - len(found))})
+
+
+def _shares(knots: Sequence[int], truth: int, most: float) -> FloatArray:
+    """(n,) how many answers each number from 0 on is, up to a factor; the truth has its own or that of the nearest."""
+    mass = np.zeros(max(knots[-1], truth) + 1)
+    for low, high in pairwise(knots):
+        part = np.full(high - low + 1, 1.0 / max(high - low, 1))
+        part[[0, -1]] /= 1.0 if low == high else 2.0
+        mass[low : high + 1] += part
+    mass = mass[: int(min(most, len(mass) - 1)) + 1]
+    if not mass[truth]:
+        known = np.flatnonzero(mass)
+        near = known[np.abs(known - truth).argmin()] if len(known) else truth
+        mass[truth], mass[near] = mass[near] or 1.0, 0.0
+        mass[truth] = mass[truth] or 1.0
+    return mass
 
 
 def _windows(truth: int, most: int) -> list[list[int]]:

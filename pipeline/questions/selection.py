@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
 
@@ -24,10 +24,9 @@ from pipeline.core.identity import rng_for
 from pipeline.core.tables import QUESTIONS, REJECTIONS, SELECTED, UNCHECKED, unchecked_in
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ANNOTATED, WRITTEN
-from pipeline.questions.balance import CLASSES_MAX, TOO_COMMON, UNBALANCED, Balance, Classes, ClassTally, drawn, lot_of
+from pipeline.questions.balance import CLASSES_MAX, TOO_COMMON, UNBALANCED, Balance, ClassTally, drawn, lot_of
 from pipeline.questions.choices import (
     LETTERS,
-    STEEP,
     balanced_letters,
     draw_options,
     draw_orders,
@@ -267,8 +266,7 @@ def _classified(asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[A
         own = number == task
         lists = operands.take(pa.array(asked["row"][own])).combine_chunks()
         guess[own] = tasks[name].guess_classes(lists, guess[own])
-        if _is_by_kind(tasks[name]):
-            kind[own] = [first for first, *_ in lists.to_pylist()]
+        kind[own] = [_kind(tasks[name], operands) for operands in lists.to_pylist()]
     of_guess = _codes(guess)
     _, first, which = np.unique(
         number * (of_guess.max(initial=0) + 1) + of_guess, return_index=True, return_inverse=True
@@ -283,10 +281,12 @@ def _classified(asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[A
     return {"guess": guess, "kind": kind, "class": which, "start": start[which], "weight": weight[which]}
 
 
-def _is_by_kind(task: Task[Any]) -> bool:
-    return isinstance(task.form, Number) and task.form.by_kind
+def _kind(task: Task[Any], operands: Sequence[str]) -> str:
+    """Of a question of which a build measures what is usual (`Number.by_kind`); empty for any other."""
+    return operands[0] if isinstance(task.form, Number) and task.form.by_kind else ""
 
 
+Usual = Mapping[str, Sequence[float]]  # kind -> `balance.Balance.usual`
 TOLD_MAX: Final = 1  # questions that follow from one fact
 
 
@@ -385,7 +385,9 @@ def _refused(candidates: pa.Table, beyond: Mapping[tuple[str, str], tuple[Column
     return refused
 
 
-def _questions(kept: pa.Table, tasks: Mapping[str, Task[Any]], usual: Classes, *, as_released: bool) -> pa.Table:
+def _questions(
+    kept: pa.Table, tasks: Mapping[str, Task[Any]], usual: Mapping[str, Usual], *, as_released: bool
+) -> pa.Table:
     """Options, letters and text for the kept candidates of one scene, given in order of task and id."""
     rows = []
     by_task = grouped(kept.to_pylist(), lambda row: (row["task"], UNCHECKED in (row["flags"] or ())))
@@ -398,14 +400,12 @@ def _questions(kept: pa.Table, tasks: Mapping[str, Task[Any]], usual: Classes, *
     return pa.Table.from_pylist(rows, schema=QUESTIONS)
 
 
-def _offer(row: dict[str, Any], task: Task[Any], usual: Mapping[str, float], *, as_released: bool) -> tuple[str, ...]:
+def _offer(row: dict[str, Any], task: Task[Any], usual: Usual, *, as_released: bool) -> tuple[str, ...]:
     """The options of one question, in no order yet."""
     if isinstance(task.form, Number):
-        form = task.form
-        if _is_by_kind(task) and (known := usual.get(row["operands"][0])) is not None:
-            form = replace(form, usual=known, slopes=STEEP)
+        known = usual.get(_kind(task, row["operands"]), ())
         told = {fact["name"]: fact["value"] for fact in row["evidence"] or () if fact["name"] in (TOO_FINE, MOST)}
-        return numeric_choices(row["id"], row["answer"], form, told.get(TOO_FINE), told.get(MOST, math.inf))
+        return numeric_choices(row["id"], row["answer"], task.form, told.get(TOO_FINE), told.get(MOST, math.inf), known)
     own = row["wrong"] is not None
     labels = (row["answer"], *row["wrong"]) if own else task.labels(tuple(row["operands"]), row["answer"])
     draw = draw_orders if isinstance(task.form, OrderChoice) and not as_released else draw_options

@@ -59,6 +59,7 @@ class Number:
     Attributes:
         usual: the answer that most answers lie around; None: not known.
         slopes: powers by which answers become rare below and above it (`choices.numeric_choices`).
+        quantiles: numbers in ascending order, between any two neighbours of which equally many answers lie.
         by_kind: whether the first operand says of what kind a question is, and each build measures what is usual of it
             (`balance.Balance.usual`).
     """
@@ -67,6 +68,7 @@ class Number:
     unit: str
     usual: float | None = None
     slopes: tuple[int, int] = (0, 0)
+    quantiles: tuple[float, ...] = ()
     by_kind: bool = False
 
 

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -196,20 +195,18 @@ def test_of_answers_that_hardly_repeat_as_many_are_tallied_as_show_it() -> None:
         assert len(tally.classes) == n
 
 
-def test_what_is_usual_of_a_kind_is_its_median_in_three_binary_digits() -> None:
-    """By hand: 20 of 10.0 and 20 of 30.0 have the median 20.0, which is 5/8 of 32; of 39 numbers none is known."""
-    one = ClassTally("one", {}, numbers={"arm_dt": {"10.0": 20, "30.0": 11}, "arm_mt": {"5.0": 20}})
-    two = ClassTally("two", {}, numbers={"arm_dt": {"30.0": 9}, "arm_mt": {"5.0": 19}})
-    found = both("task", one, two)
-    assert found.usual == {"task": {"arm_dt": 20.0}}
-    more = ClassTally("three", {}, numbers={"arm_dt": {"21.4": 3}})
-    assert both("task", one, two, more).usual == {"task": {"arm_dt": 20.0}}  # 21.4 is nearer to 20 than to 24
-    assert found.of({"task": two}) == found
+def test_what_is_usual_of_a_kind_are_its_quantiles_in_five_binary_digits() -> None:
+    """By hand: of 1 to 65 those are 2 and every 7.75 more; 9.75 is 19.5/32 of 16, and a half is rounded to even."""
+    half = ClassTally("one", {}, numbers={"arm_dt": {f"{n}": 1 for n in range(1, 40)}, "arm_mt": {"5.0": 20}})
+    rest = ClassTally("two", {}, numbers={"arm_dt": {f"{n}": 1 for n in range(40, 66)}, "arm_mt": {"5.0": 19}})
+    found = both("task", half, rest)
+    assert found.usual == {"task": {"arm_dt": [2.0, 10.0, 18.0, 25.0, 32.0, 40.0, 48.0, 56.0, 64.0]}}
+    assert found.of({"task": rest}) == found
     assert found.of({"task": ClassTally("four", {}, numbers={"arm_mt": {"5.0": 1}})}) == Balance()
 
 
-def test_numbers_of_a_kind_are_tallied_and_offered_around_what_is_usual_of_it() -> None:
-    """A distance of 20.0 cm where 60.0 are usual: mostly the least of four, which lie close to one another."""
+def test_numbers_of_a_kind_are_tallied_and_offered_among_what_is_usual_of_it() -> None:
+    """A distance of 20.0 cm: the least of four where most are longer, the largest where most are shorter."""
     rows = [
         {"id": n, "scene": "made/one", "task": "DT cm", "operands": ["arm_dt", f"{n}.00"], "answer": "20.0"}
         | {"wrong": [], "wording": "How far?"}
@@ -219,17 +216,16 @@ def test_numbers_of_a_kind_are_tallied_and_offered_around_what_is_usual_of_it() 
     (tally,) = choose(table, EXAM_TASKS, 60).tallies("made/one").values()
     assert tally.numbers == {"arm_dt": {"20.0": 60}}
     assert tallies_in(json.dumps({"DT cm": asdict(tally)}).encode()) == {"DT cm": tally}
-    places = {}
-    for usual in ({}, {"DT cm": {"arm_dt": 60.0}}, {"DT cm": {"arm_dt": 6.0}}):
-        asked = asked_in(select(table, EXAM_TASKS, 60, balance=Balance(usual=usual))).to_pylist()
+    places = []
+    for usual in ([], [20.0, 40.0, 60.0, 80.0], [1.0, 10.0, 15.0, 20.0]):
+        balance = Balance(usual={"DT cm": {"arm_dt": usual}})
+        asked = asked_in(select(table, EXAM_TASKS, 60, balance=balance)).to_pylist()
         values = [sorted(map(float, (own.partition(". ")[2] for own in row["choices"]))) for row in asked]
-        places[str(usual)] = Counter(own.index(20.0) for own in values)
-        if usual:
-            assert all(1.15 <= b / a <= 1.4 for own in values for a, b in pairwise(own))
-    unknown, larger, smaller = places.values()
+        places.append(Counter(own.index(20.0) for own in values))
+    unknown, larger, smaller = places
     assert max(unknown.values()) < 30
-    assert larger[0] > 30
-    assert smaller[3] > 30
+    assert larger == {0: 60}
+    assert smaller == {3: 60}
 
 
 def test_a_scene_depends_on_what_changes_its_questions_alone() -> None:

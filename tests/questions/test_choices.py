@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise, permutations
 from typing import Any
 
@@ -14,9 +16,10 @@ from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.blind.items import folds_of, item_of
 from pipeline.core.identity import rng_for
+from pipeline.questions.balance import ClassTally, balance_of
 from pipeline.questions.choices import (
     RATIO,
-    STEEP,
+    _spread,
     balanced_letters,
     draw_options,
     draw_orders,
@@ -33,9 +36,9 @@ from pipeline.questions.task import Number
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.view import IndoorView
 
-COUNT, CM, METRES, SQUARE_METRES = (
-    TASKS[name].form
-    for name in ("object_counting", "object_size_estimation", "object_abs_distance", "room_size_estimation")
+COUNT = Number(0, "objects")
+CM, METRES, SQUARE_METRES = (
+    TASKS[name].form for name in ("object_size_estimation", "object_abs_distance", "room_size_estimation")
 )
 ids = st.integers(0, 2**53 - 1)
 truths = st.one_of(
@@ -136,14 +139,50 @@ def test_where_answers_follow_a_bell_the_options_alone_tell_nothing() -> None:
     assert abs((np.abs(np.log(values / 1000)).argmin(1) == place).mean() - 0.25) <= 0.03
 
 
+def quantiles(truths: Sequence[str]) -> list[float]:
+    numbers = {"kind": Counter(truths)}
+    return [*balance_of([{"task": ClassTally("scene", {}, numbers=numbers)}]).usual["task"]["kind"]]
+
+
 @pytest.mark.slow
-def test_where_a_build_knows_what_is_usual_of_a_kind_the_option_nearest_to_it_tells_little() -> None:
-    """A thousand distances around 30 cm as wide as those of an arm: at most 3 points above chance, else 15 or more."""
+def test_where_a_build_knows_what_is_usual_of_a_kind_options_tell_little() -> None:
+    """A thousand distances around 30 cm as wide as those of an arm: else the nearest to 30 is right by 15 points."""
     truths = [f"{np.exp(x):.1f}" for x in rng_for("distances").normal(np.log(30), 0.46, SETS)]
-    for number, least, most in ((Number(1, "cm"), 0.4, 0.6), (Number(1, "cm", 30.0, STEEP, by_kind=True), 0.15, 0.28)):
-        values = np.array([numeric_choices(n, truth, number) for n, truth in enumerate(truths)], float)
-        near = values[np.arange(SETS), np.abs(np.log(values / 30)).argmin(1)]
-        assert least <= (near == np.array(truths, float)).mean() <= most
+    for known, near_least, near_most, most in (((), 0.4, 0.6, 1.0), (quantiles(truths), 0.2, 0.3, 0.35)):
+        sets = [numeric_choices(n, truth, Number(1, "cm"), usual=known) for n, truth in enumerate(truths)]
+        values, place = np.array(sets, float), np.array([s.index(t) for s, t in zip(sets, truths, strict=True)])
+        near = np.abs(np.log(values / 30)).argmin(1) == place
+        assert near_least <= near.mean() <= near_most
+        assert right_of_a_forest(values, place, np.arange(SETS) % 5) <= most
+    assert np.abs(np.bincount(place, minlength=4) / SETS - 0.25).max() <= 0.05
+
+
+def test_the_same_numbers_are_offered_whichever_of_them_is_true() -> None:
+    """By hand: of 1 to 41 evenly those that are ten apart."""
+    for lot in (0.25, 0.75):
+        found = {tuple(_spread(truth, [1.0, 41.0], math.inf, lot)) for truth in (5, 15, 25, 35)}
+        assert found == {(5, 15, 25, 35)}
+
+
+def test_what_is_more_than_a_quarter_of_all_answers_is_always_offered() -> None:
+    """By hand: 2 is half of all counts, and the others are drawn in three shares of the rest."""
+    usual = [2.0, 2.0, 2.0, 2.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+    sets = [numeric_choices(n, str(2 + n % 9), COUNT, usual=usual) for n in range(900)]
+    assert all("2" in offered and len(offered) == 4 for offered in sets)
+    assert all(str(2 + n % 9) in offered for n, offered in enumerate(sets))
+    assert len({offered for n, offered in enumerate(sets) if n % 9 == 0}) > 1
+
+
+@given(st.integers(0, 60), st.lists(st.floats(0, 50), min_size=9, max_size=9).map(sorted), st.integers(0, 60), ids)
+def test_any_usual_numbers_give_four_that_can_be(truth: int, usual: list[float], more: int, question: int) -> None:
+    """Whatever was measured: the truth among them, ascending, none below 1 but a truth of 0, none above the most."""
+    most = truth + more
+    offered = [int(text) for text in numeric_choices(question, str(truth), Number(0, ""), None, most, usual)]
+    assert offered == sorted(set(offered))
+    assert truth in offered
+    assert min(offered) >= min(truth, 1)
+    assert max(offered) <= most
+    assert len(offered) == min(4, most + (truth == 0))
 
 
 @pytest.mark.parametrize(
