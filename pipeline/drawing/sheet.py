@@ -14,9 +14,9 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from html import escape
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -272,16 +272,7 @@ def pixels_of(svg: str) -> Image.Image:
     """A drawing on transparent ground, RGBA."""
     import resvg
 
-    tree = resvg.usvg.Tree.from_str(svg, _fonts())
-    return Image.open(io.BytesIO(resvg.render(tree, _AS_IT_IS)))
-
-
-@cache
-def _fonts() -> Any:
-    """What resvg writes texts with: our font alone."""
-    from resvg import usvg
-
-    options = usvg.Options.default()
+    options = resvg.usvg.Options.default()  # one for each drawing: it may not go to another thread
     options.load_font_file(font_file())
     options.font_family = FAMILY
-    return options
+    return Image.open(io.BytesIO(resvg.render(resvg.usvg.Tree.from_str(svg, options), _AS_IT_IS)))
