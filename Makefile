@@ -66,7 +66,7 @@ test test-fast: export PYTHONDONTWRITEBYTECODE =
 test: $(DEV) browser ## run the tests, in WORKERS=3 processes (0: in this one)
 	$(BIN)/pytest $(SHARED)
 
-test-fast: $(DEV) ## run only the fast tests (about half a second or less each), in about three minutes on two cores
+test-fast: $(DEV) ## run only the fast tests (about half a second or less each), in about four minutes on two cores
 	$(BIN)/pytest $(SHARED) -m "not slow"
 
 browser: ## install the browser that the tests drive
