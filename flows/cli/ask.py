@@ -94,7 +94,7 @@ def ask(
     drawn = sample_of([{"id": q.id, "task": q.question_type} for q in every], asked.questions)
     questions = [question for question in every if question.id in drawn]
     proprietary = spec is not None and spec.base_url is None and spec.is_hosted
-    of = AskedOf(source.name, proprietary, asked.prompt, asked.release, _Scenes(asked.release.parent))
+    of = AskedOf(source.name, proprietary, asked.prompt, asked.release, _AskedScenes(asked.release.parent))
     if spec is None:
         rows, about = _acted(asking, of, questions, asked.agent), {"agent": asked.agent}
         listed = [("tasks", str(len(rows)))]
@@ -189,7 +189,7 @@ def _acted(asking: Asking, of: AskedOf, questions: Sequence[Published], agent: A
     return rows
 
 
-class _Scenes:
+class _AskedScenes:
     """What is made of the facts of scenes, out of a build; the last two are kept."""
 
     def __init__(self, build: Path) -> None:

@@ -36,17 +36,17 @@ INSET: Final = "\N{EM SPACE}"  # before the name of a part
 
 
 @dataclass(frozen=True)
-class _Row:
+class _RankedModel:
     cells: Sequence[str]
     aside: bool = False
     best: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
-class _Table:
+class _Ranking:
     title: str
     heads: Sequence[str]
-    rows: Sequence[_Row]
+    rows: Sequence[_RankedModel]
     note: str
 
 
@@ -140,7 +140,7 @@ def _interval(row: ScoreRow | None, metric: Metric) -> str:
     return f"{metric.written(row.low)} to {metric.written(row.high)}"
 
 
-def _tables(board: Leaderboard) -> list[_Table]:
+def _tables(board: Leaderboard) -> list[_Ranking]:
     metric, total = board.metric, board.total.name
     heads = ["model", "answered", total, "95% interval", "behind the first", "95% interval", *board.splits]
     rows = []
@@ -149,11 +149,13 @@ def _tables(board: Leaderboard) -> list[_Table]:
         more = [metric.written(one.others[split].value) if split in one.others else "" for split in board.splits]
         first = [one.name, str(one.answered), metric.written(whole.value), _interval(whole, metric)]
         apart = ["" if behind is None else metric.written(behind.value), _interval(behind, metric)]
-        rows.append(_Row([*first, *apart, *more], one.rank is None, frozenset({2} if one.rank == 1 else ())))
+        rows.append(_RankedModel([*first, *apart, *more], one.rank is None, frozenset({2} if one.rank == 1 else ())))
     guessing = board.guessing
     if total in guessing:
         best = metric.written(guessing[total])
-        rows.append(_Row(["best guess without the scene", "", best, "", "", "", *[""] * len(board.splits)], aside=True))
+        rows.append(
+            _RankedModel(["best guess without the scene", "", best, "", "", "", *[""] * len(board.splits)], aside=True)
+        )
     told = "Behind the first: question by question, over the same scenes; where the interval holds 0, either may lead."
     if any(one.rank is None for one in board.standings):
         told += " People: on the questions that they answered."
@@ -161,15 +163,15 @@ def _tables(board: Leaderboard) -> list[_Table]:
     told += f" {count_of(hard, 'question')} of {board.questions} {'are' if hard != 1 else 'is'} failed by every model."
     names, related = board.correlations
     lines = [
-        _Row([name, *("" if np.isnan(value) else f"{value:.2f}" for value in own)])
+        _RankedModel([name, *("" if np.isnan(value) else f"{value:.2f}" for value in own)])
         for name, own in zip(names, related, strict=True)
     ]
     note = f"Pearson, over {sum(one.rank is not None for one in board.standings)} models: of few it is unsure."
-    matrix = [_Table("Correlation over models", ["", *names], lines, note)] if lines else []
-    return [_Table(f"{total} ({metric.title})", heads, rows, told), _by_figure(board), *matrix]
+    matrix = [_Ranking("Correlation over models", ["", *names], lines, note)] if lines else []
+    return [_Ranking(f"{total} ({metric.title})", heads, rows, told), _by_figure(board), *matrix]
 
 
-def _by_figure(board: Leaderboard) -> _Table:
+def _by_figure(board: Leaderboard) -> _Ranking:
     rows = []
     for figure in board.figures:
         values = [one.figures[figure.name].value if figure.name in one.figures else None for one in board.standings]
@@ -179,9 +181,9 @@ def _by_figure(board: Leaderboard) -> _Table:
         cells = [board.metric.written(value) for value in values]
         count = str(board.standings[0].figures[figure.name].n)
         name = f"{INSET if figure.inset else ''}{figure.name}"
-        rows.append(_Row([name, count, *cells, board.metric.written(guess)], best=frozenset(best)))
+        rows.append(_RankedModel([name, count, *cells, board.metric.written(guess)], best=frozenset(best)))
     heads = ["", "n", *(one.name for one in board.standings), "best guess"]
-    return _Table("By task", heads, rows, "The best of each line is in bold.")
+    return _Ranking("By task", heads, rows, "The best of each line is in bold.")
 
 
 def _plain(board: Leaderboard) -> list[dict[str, Any]]:
@@ -202,7 +204,7 @@ def _plain(board: Leaderboard) -> list[dict[str, Any]]:
     ]
 
 
-def _html(board: Leaderboard, tables: Sequence[_Table], title: str, release: Path) -> bytes:
+def _html(board: Leaderboard, tables: Sequence[_Ranking], title: str, release: Path) -> bytes:
     template = page_environment().get_template("leaderboard.html.jinja")
     benchmark, _, split = title.partition(" ")
     told = {"title": BENCHMARKS[benchmark].title, "split": split, "release": release}
@@ -237,7 +239,7 @@ def _dot(one: Standing, row: ScoreRow, y: int, x: Callable[[float], float]) -> d
     return {"name": one.name, "aside": one.rank is None, "x": value, "low": low, "high": high, "y": y}
 
 
-def _markdown(board: Leaderboard, tables: Sequence[_Table], title: str, release: Path) -> bytes:
+def _markdown(board: Leaderboard, tables: Sequence[_Ranking], title: str, release: Path) -> bytes:
     lines = []
     for table in tables:
         lines += [f"**{table.title}**", "", _md(table.heads), "|---" + "|---:" * (len(table.heads) - 1) + "|"]
@@ -250,7 +252,7 @@ def _md(cells: Sequence[str]) -> str:
     return "| " + " | ".join(escape(" ".join(cell.split()), quote=False).replace("|", "\\|") for cell in cells) + " |"
 
 
-def _latex(board: Leaderboard, tables: Sequence[_Table], title: str, release: Path) -> bytes:
+def _latex(board: Leaderboard, tables: Sequence[_Ranking], title: str, release: Path) -> bytes:
     """Two tables of booktabs."""
     lines = []
     for table in tables:
@@ -265,11 +267,11 @@ def _tex(cells: Sequence[str], best: frozenset[int]) -> str:
     return " & ".join(rf"\textbf{{{c}}}" if n in best else c for n, c in enumerate(plain)) + r" \\"
 
 
-def _csv(board: Leaderboard, tables: Sequence[_Table], title: str, release: Path) -> bytes:
+def _csv(board: Leaderboard, tables: Sequence[_Ranking], title: str, release: Path) -> bytes:
     return FORMS[".csv"](pa.Table.from_pylist(_plain(board)))
 
 
-_WRITE: Final[Mapping[str, Callable[[Leaderboard, Sequence[_Table], str, Path], bytes]]] = {
+_WRITE: Final[Mapping[str, Callable[[Leaderboard, Sequence[_Ranking], str, Path], bytes]]] = {
     ".html": _html,
     ".md": _markdown,
     ".tex": _latex,

@@ -132,7 +132,7 @@ def scale_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
 
 def upright_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
     """A doubt where objects stand as usual with another axis up, or where the floor below furniture slopes."""
-    if (known := _Known.of(scene)) is None:
+    if (known := _UsualBoxes.of(scene)) is None:
         return ()
     middle, half, usual = known
     lowest = middle - half
@@ -150,7 +150,7 @@ def upright_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
     return _slope_doubts(np.column_stack([middle[stands][:, [2, 4]], lowest[stands, 0]]))
 
 
-class _Known(NamedTuple):
+class _UsualBoxes(NamedTuple):
     """Boxes of categories of which it is known how high they stand and are.
 
     Attributes:
@@ -163,7 +163,7 @@ class _Known(NamedTuple):
     usual: FloatArray
 
     @classmethod
-    def of(cls, scene: IndoorScene) -> _Known | None:
+    def of(cls, scene: IndoorScene) -> _UsualBoxes | None:
         """Those of a scene; None where they are too few to tell anything."""
         known = [
             (o, usual)
@@ -198,7 +198,7 @@ def extent_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
 
     Formats give whole lengths of boxes or half of them. Halved ones float, the higher the taller they are.
     """
-    if (known := _Known.of(scene)) is None:
+    if (known := _UsualBoxes.of(scene)) is None:
         return ()
     middle, half, usual = known.middle[:, :1], known.half[:, :1], known.usual
     stated = float(_off_m(middle, half, usual)[0])
