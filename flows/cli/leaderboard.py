@@ -36,17 +36,17 @@ INSET: Final = "\N{EM SPACE}"  # before the name of a part
 
 
 @dataclass(frozen=True)
-class _RankedModel:
+class _BoardRow:
     cells: Sequence[str]
     aside: bool = False
     best: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
-class _Ranking:
+class _BoardTable:
     title: str
     heads: Sequence[str]
-    rows: Sequence[_RankedModel]
+    rows: Sequence[_BoardRow]
     note: str
 
 
@@ -140,7 +140,7 @@ def _interval(row: ScoreRow | None, metric: Metric) -> str:
     return f"{metric.written(row.low)} to {metric.written(row.high)}"
 
 
-def _tables(board: Leaderboard) -> list[_Ranking]:
+def _tables(board: Leaderboard) -> list[_BoardTable]:
     metric, total = board.metric, board.total.name
     heads = ["model", "answered", total, "95% interval", "behind the first", "95% interval", *board.splits]
     rows = []
@@ -149,12 +149,12 @@ def _tables(board: Leaderboard) -> list[_Ranking]:
         more = [metric.written(one.others[split].value) if split in one.others else "" for split in board.splits]
         first = [one.name, str(one.answered), metric.written(whole.value), _interval(whole, metric)]
         apart = ["" if behind is None else metric.written(behind.value), _interval(behind, metric)]
-        rows.append(_RankedModel([*first, *apart, *more], one.rank is None, frozenset({2} if one.rank == 1 else ())))
+        rows.append(_BoardRow([*first, *apart, *more], one.rank is None, frozenset({2} if one.rank == 1 else ())))
     guessing = board.guessing
     if total in guessing:
         best = metric.written(guessing[total])
         rows.append(
-            _RankedModel(["best guess without the scene", "", best, "", "", "", *[""] * len(board.splits)], aside=True)
+            _BoardRow(["best guess without the scene", "", best, "", "", "", *[""] * len(board.splits)], aside=True)
         )
     told = "Behind the first: question by question, over the same scenes; where the interval holds 0, either may lead."
     if any(one.rank is None for one in board.standings):
@@ -163,15 +163,15 @@ def _tables(board: Leaderboard) -> list[_Ranking]:
     told += f" {count_of(hard, 'question')} of {board.questions} {'are' if hard != 1 else 'is'} failed by every model."
     names, related = board.correlations
     lines = [
-        _RankedModel([name, *("" if np.isnan(value) else f"{value:.2f}" for value in own)])
+        _BoardRow([name, *("" if np.isnan(value) else f"{value:.2f}" for value in own)])
         for name, own in zip(names, related, strict=True)
     ]
     note = f"Pearson, over {sum(one.rank is not None for one in board.standings)} models: of few it is unsure."
-    matrix = [_Ranking("Correlation over models", ["", *names], lines, note)] if lines else []
-    return [_Ranking(f"{total} ({metric.title})", heads, rows, told), _by_figure(board), *matrix]
+    matrix = [_BoardTable("Correlation over models", ["", *names], lines, note)] if lines else []
+    return [_BoardTable(f"{total} ({metric.title})", heads, rows, told), _by_figure(board), *matrix]
 
 
-def _by_figure(board: Leaderboard) -> _Ranking:
+def _by_figure(board: Leaderboard) -> _BoardTable:
     rows = []
     for figure in board.figures:
         values = [one.figures[figure.name].value if figure.name in one.figures else None for one in board.standings]
@@ -181,9 +181,9 @@ def _by_figure(board: Leaderboard) -> _Ranking:
         cells = [board.metric.written(value) for value in values]
         count = str(board.standings[0].figures[figure.name].n)
         name = f"{INSET if figure.inset else ''}{figure.name}"
-        rows.append(_RankedModel([name, count, *cells, board.metric.written(guess)], best=frozenset(best)))
+        rows.append(_BoardRow([name, count, *cells, board.metric.written(guess)], best=frozenset(best)))
     heads = ["", "n", *(one.name for one in board.standings), "best guess"]
-    return _Ranking("By task", heads, rows, "The best of each line is in bold.")
+    return _BoardTable("By task", heads, rows, "The best of each line is in bold.")
 
 
 def _plain(board: Leaderboard) -> list[dict[str, Any]]:
@@ -204,7 +204,7 @@ def _plain(board: Leaderboard) -> list[dict[str, Any]]:
     ]
 
 
-def _html(board: Leaderboard, tables: Sequence[_Ranking], title: str, release: Path) -> bytes:
+def _html(board: Leaderboard, tables: Sequence[_BoardTable], title: str, release: Path) -> bytes:
     template = page_environment().get_template("leaderboard.html.jinja")
     benchmark, _, split = title.partition(" ")
     told = {"title": BENCHMARKS[benchmark].title, "split": split, "release": release}
@@ -239,7 +239,7 @@ def _dot(one: Standing, row: ScoreRow, y: int, x: Callable[[float], float]) -> d
     return {"name": one.name, "aside": one.rank is None, "x": value, "low": low, "high": high, "y": y}
 
 
-def _markdown(board: Leaderboard, tables: Sequence[_Ranking], title: str, release: Path) -> bytes:
+def _markdown(board: Leaderboard, tables: Sequence[_BoardTable], title: str, release: Path) -> bytes:
     lines = []
     for table in tables:
         lines += [f"**{table.title}**", "", _md(table.heads), "|---" + "|---:" * (len(table.heads) - 1) + "|"]
@@ -252,7 +252,7 @@ def _md(cells: Sequence[str]) -> str:
     return "| " + " | ".join(escape(" ".join(cell.split()), quote=False).replace("|", "\\|") for cell in cells) + " |"
 
 
-def _latex(board: Leaderboard, tables: Sequence[_Ranking], title: str, release: Path) -> bytes:
+def _latex(board: Leaderboard, tables: Sequence[_BoardTable], title: str, release: Path) -> bytes:
     """Two tables of booktabs."""
     lines = []
     for table in tables:
@@ -267,11 +267,11 @@ def _tex(cells: Sequence[str], best: frozenset[int]) -> str:
     return " & ".join(rf"\textbf{{{c}}}" if n in best else c for n, c in enumerate(plain)) + r" \\"
 
 
-def _csv(board: Leaderboard, tables: Sequence[_Ranking], title: str, release: Path) -> bytes:
+def _csv(board: Leaderboard, tables: Sequence[_BoardTable], title: str, release: Path) -> bytes:
     return FORMS[".csv"](pa.Table.from_pylist(_plain(board)))
 
 
-_WRITE: Final[Mapping[str, Callable[[Leaderboard, Sequence[_Ranking], str, Path], bytes]]] = {
+_WRITE: Final[Mapping[str, Callable[[Leaderboard, Sequence[_BoardTable], str, Path], bytes]]] = {
     ".html": _html,
     ".md": _markdown,
     ".tex": _latex,

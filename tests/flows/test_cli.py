@@ -576,10 +576,10 @@ def test_code_that_changes_under_a_command_is_named_in_one_line(
 
 @pytest.mark.slow
 def test_a_folder_name_that_is_not_utf8_costs_its_scene(scan2qa: Cli, tmp_path: Path) -> None:
-    folder = Path(os.fsdecode(bytes(tmp_path) + b"/root/sc\xe9ne"))
+    folder = Path(os.fsdecode(bytes(tmp_path) + b"/scans/sc\xe9ne"))
     folder.mkdir(parents=True)
     (folder / "scene.json").write_text("{}")
-    root, out = f"scene={tmp_path / 'root'}", tmp_path / "out"
+    root, out = f"scene={tmp_path / 'scans'}", tmp_path / "out"
     run = scan2qa("build", "vsi", "--root", root, "--out", out, *UNASKED_SETTINGS)
     assert (run.code, "Left out sc\\udce9ne" in run.out) == (3, True), run.err
     assert [row["finding"] for row in rows_of(out / "quarantine.parquet")] == ["unsafe_scene_name"]
