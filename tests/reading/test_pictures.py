@@ -1,15 +1,21 @@
-"""Pictures in files as a video: frames that cannot be read show the one before them."""
+"""Pictures in files as a video, and checks of boxes that readers share."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.core.errors import RawDataError
+from pipeline.core.findings import Findings
+from pipeline.core.schema import OrientedBox
+from pipeline.reading.checks import check_box, check_name, check_repeats
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.reading.footage import held_footage
+from pipeline.reading.footage import delivered_frames, evenly_spaced, held_footage, log_footage
 
 
 def shown(folder: Path, *readable: int) -> list[int]:
@@ -29,3 +35,100 @@ def test_without_any_picture_there_is_no_video(tmp_path: Path) -> None:
     with pytest.raises(RawDataError, match="none of 5 can be read") as caught:
         shown(tmp_path)
     assert (caught.value.finding, caught.value.path) == ("no_readable_picture", tmp_path / "color")
+
+
+@given(st.integers(0, 40), st.integers(1, 60), st.integers(1, 60))
+def test_each_frame_shows_what_is_on_screen_at_its_second(count: int, source_fps: int, fps: int) -> None:
+    """Frame k of the source is on from k / source_fps up to (k + 1) / source_fps."""
+    plain = []
+    while len(plain) * source_fps < count * fps:
+        plain.append(len(plain) * source_fps // fps)
+    assert delivered_frames(count, source_fps, fps).tolist() == plain
+
+
+def test_frames_that_evaluators_take_and_rows_that_logs_show() -> None:
+    assert [evenly_spaced(10, n).tolist() for n in (1, 3, 4)] == [[0], [0, 4, 9], [0, 3, 6, 9]]
+    assert evenly_spaced(3, 8).tolist() == [0, 1, 2]
+    log = log_footage(4.0, np.array([0.25, 0.5, 1.2]), lambda row, second: np.array([row, second]))  # type: ignore[arg-type, return-value]
+    assert [tuple(frame) for frame in log.frames()] == [(-1, 0.0), (0, 0.25), (1, 0.5), (1, 0.75), (1, 1.0)]
+    assert log.fps == 4.0
+
+
+BOX = {"centroid": [1, 2, 3], "axesLengths": [2, 4, 6], "normalizedAxes": [0, 1, 0, -1, 0, 0, 0, 0, 1]}
+EXTENT = {"min": [-1, 1, 0], "max": [3, 3, 6]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, []),
+        (EXTENT, []),
+        ({**EXTENT, "max": [3, 3, 6.009]}, []),
+        ({**EXTENT, "max": [3, 3, 6.011]}, [("extent_differs_from_box", 0.011, 0.01)]),
+        ({**EXTENT, "min": [-1, 0.9, 0]}, [("extent_differs_from_box", 0.1, 0.01)]),
+        ({"axesLengths": [2, 4, 0.0009]}, [("thin_box", 0.0009, 0.001)]),
+        ({"axesLengths": [2, 4, 0.001]}, []),
+        ({"axesLengths": [50, 4, 6]}, []),
+        ({"centroid": [1, -10_000, 3]}, []),
+        ({"normalizedAxes": [0, 1.0004, 0, -1, 0, 0, 0, 0, 1]}, []),
+        ({"axesLengths": [2, -4, 6]}, ["negative_length"]),
+        ({"axesLengths": [2, 4, 0.9e-6]}, ["degenerate_box"]),
+        ({"axesLengths": [50.1, 4, 6]}, ["implausible_length"]),
+        ({"centroid": [1, -10_001, 3]}, ["implausible_position"]),
+        ({"normalizedAxes": [0, 1.0006, 0, -1, 0, 0, 0, 0, 1]}, ["axes_not_orthonormal"]),
+        ({"normalizedAxes": [0, 1e300, 0, -1, 0, 0, 0, 0, 1]}, ["axes_not_orthonormal"]),
+        ({"centroid": [1, True, 3]}, ["wrong_type"]),
+        ({"centroid": [1, 10**400, float("nan")]}, ["not_finite", "not_finite"]),
+        ({"centroid": [1, 2]}, ["wrong_shape"]),
+        ({"centroid": None}, ["wrong_shape"]),
+        ({"min": [0, 0, 0]}, ["missing_key"]),
+        ({"colour": 1}, ["unknown_key"]),
+    ],
+)
+def test_boxes_at_their_limits(changes: dict[str, Any], told: list[Any]) -> None:
+    """What makes one unusable has a name; what is only doubtful a measure and a limit."""
+    findings = Findings()
+    box = check_box(BOX | changes, "chair 1", "chair", findings)
+    assert [
+        one.name if one.measured is None else (one.name, pytest.approx(one.measured), one.limit)
+        for one in findings.items
+    ] == told
+    assert (box is None) == any(name not in {"missing_key", "unknown_key"} for name in told if isinstance(name, str))
+    if box is not None and not changes:
+        assert box == OrientedBox(center=(1, 2, 3), lengths=(2, 4, 6), axes=((0, 1, 0), (-1, 0, 0), (0, 0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("name", "sound"),
+    [
+        ("chair", True), ("tv stand", True), ("x" * 100, True), ("x" * 101, False), ("a, b", False), ("a  b", False),
+        ("on the wall", False), (" chair", False), ("chair ", False), ("", False), ("_x", False),
+    ],
+)  # fmt: skip
+def test_names_that_can_stand_in_a_question(name: str, sound: bool) -> None:
+    findings = Findings()
+    assert check_name(name, findings) is sound
+    assert [one.name for one in findings.items] == ([] if sound else ["unusable_category"])
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 2), max_size=25))
+def test_boxes_given_twice_are_those_of_a_plain_search(places: list[tuple[int, int]]) -> None:
+    """Each box and the next one along x that repeats it to less than a millimetre; of places 0.4 mm apart."""
+    at = np.array(places, dtype=np.float64).reshape(-1, 2) * 4e-4
+    axes: Any = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    boxes = [OrientedBox(center=(x, y, 1), lengths=(1, 1, 1), axes=axes) for x, y in at.tolist()]
+    order, pairs, apart = sorted(range(len(at)), key=lambda n: at[n, 0]), [], [0.0]
+    for k, i in enumerate(order):
+        again = [j for j in order[k + 1 :] if np.abs(at[i] - at[j]).max() < 1e-3]
+        if again:
+            pairs.append((min(i, again[0]), max(i, again[0])))
+            apart.append(float(np.abs(at[i] - at[again[0]]).max()))
+    findings = Findings()
+    check_repeats("chair", boxes, findings)
+    named = ", ".join(f"#{i} and #{j}" for i, j in sorted(pairs)[:20]) + f" and {len(pairs) - 20} more" * (
+        len(pairs) > 20
+    )
+    message = f"chair: boxes {named} of {len(at)} are the same box"
+    assert [(one.message, one.measured, one.limit) for one in findings.items] == (
+        [(message, pytest.approx(max(apart)), 1e-3)] if pairs else []
+    )

@@ -21,7 +21,7 @@ ANSWER = event(ITEM, "ann", "answer", answer="A")
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "review" / "review.sqlite"
+    return tmp_path / "build" / "review" / "review.sqlite"
 
 
 def test_events_come_back_in_order_and_a_second_answer_is_refused_with_all_that_comes_with_it(path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_damaged_database_names_its_backup(path: Path) -> None:
 
 
 def test_a_file_of_something_else_and_one_of_a_newer_version(path: Path) -> None:
-    path.parent.mkdir()
+    path.parent.mkdir(parents=True)
     path.write_bytes(b"id,answer\n" * 200)
     with pytest.raises(StoreError, match="damaged"):
         Database(path)

@@ -41,13 +41,91 @@ def test_before_the_answer_there_is_neither_a_scale_nor_a_mark_nor_what_is_held_
     assert map_before(half, ("ground",)) == map_before(ROOM, ("ground",))
 
 
-def test_the_camera_of_a_picture_stands_on_its_map() -> None:
-    lamp = MappedThing(label="lamp", outline=((0.0, 10.0),))
-    drawn = map_after(TopDownMap(things=(lamp,), path=((0.0, 0.0, 0.0),)), ("lamp",), None)
-    assert classes(drawn) == ["map", "thing marked", "", "start", "", "label", "label", "scale", "label"]
-    dots = [node.attrib for node in ET.fromstring(drawn or "").iter() if node.get("r")]  # noqa: S314
-    assert dots[0]["cx"] == dots[1]["cx"]
-    assert float(dots[0]["cy"]) < float(dots[1]["cy"])  # the lamp lies in the north
+def thing(label: str, *outline: tuple[float, float]) -> MappedThing:
+    return MappedThing(label=label, outline=outline)
+
+
+# 58.4 m in the 584 pixels between the margins of 28: x = 28 + 10 east, y = 28 + 10 (20 - north).
+HALL = TopDownMap(
+    ground=(((0.0, 0.0), (58.4, 0.0), (58.4, 20.0), (0.0, 20.0)),),
+    things=(
+        thing("standing lamp", (0.0, 20.0)),
+        thing("table", (10.0, 10.0), (12.0, 10.0), (12.0, 8.0)),
+        thing("<sofa>", (11.0, 9.0)),  # its name is written below it, since that of the table is above
+        thing("rug", (11.0, 9.2)),  # no room for its name
+        thing("a very long name of a shelf", (58.4, 0.0)),  # 27 letters of 8.5 pixels end 4 before the edge
+        thing("gone", (70.0, 0.0)),
+    ),
+    path=tuple((float(t), 10.0 + 5 * t, 5.0 + t) for t in range(5)),
+)
+GROUND = '<path class="ground" d="M28.0,228.0 612.0,228.0 612.0,28.0 28.0,28.0Z"/>'
+TABLE = 'd="M128.0,128.0 148.0,128.0 148.0,148.0Z"><title>table</title></path>'
+RUG = '<circle class="thing" cx="138.0" cy="136.0" r="5"><title>rug</title></circle>'
+SHELF = '<circle class="thing" cx="612.0" cy="228.0" r="5"><title>a very long name of a shelf</title></circle>'
+
+
+def label(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    return f'<text class="label" x="{x}" y="{y}" text-anchor="{anchor}">{text}</text>'
+
+
+def video(x: float, y: float) -> str:
+    return (
+        f'<circle class="start" cx="{x}" cy="{y}" r="5"><title>start of the video</title></circle>'
+        f'<circle class="here" cx="{x}" cy="{y}" r="7"><title>the video now</title></circle>'
+    )
+
+
+def svg(height: int, name: str, *parts: str) -> str:
+    head = f'<svg class="map" viewBox="0 0 640 {height}" role="img" aria-label="Map from above{name}">'
+    return "".join([head, *parts, "</svg>"])
+
+
+def test_a_map_is_drawn_to_the_last_word() -> None:
+    sofa = '<circle class="thing{}" cx="138.0" cy="138.0" r="5"><title>&lt;sofa&gt;</title></circle>'
+    lamp = '<circle class="thing" cx="28.0" cy="28.0" r="5"><title>standing lamp</title></circle>'
+    assert map_before(HALL, ("ground", "path", "things")) == svg(
+        256,
+        "",
+        *(GROUND, lamp, f'<path class="thing" {TABLE}', sofa.format(""), RUG, SHELF),
+        '<polyline class="path" data-times="0 1 2 3 4"',
+        ' points="128.0,178.0 178.0,168.0 228.0,158.0 278.0,148.0 328.0,138.0"/>',
+        *(video(128.0, 178.0), label(59.2, 22.0, "standing lamp"), label(141.3, 122.0, "table")),
+        *(label(138.0, 152.0, "&lt;sofa&gt;"), label(521.2, 222.0, "a very long name of a shelf")),
+    )
+    # Marked things lie on top and keep their names; the bar is the length nearest to a fifth of 640 pixels.
+    assert map_after(HALL, ("table", "<sofa>"), 2.5, 1.0) == svg(
+        256,
+        ", with &lt;sofa&gt;, table marked",
+        *(GROUND, lamp, RUG, SHELF, f'<path class="thing marked" {TABLE}', sofa.format(" marked")),
+        '<polyline class="path later" points="128.0,178.0 178.0,168.0"/>',
+        '<polyline class="path later" points="228.0,158.0 278.0,148.0 328.0,138.0"/>',
+        '<polyline class="path" data-times="0 1" points="178.0,168.0 228.0,158.0"/>',
+        *(video(178.0, 168.0), label(141.3, 122.0, "table"), label(138.0, 152.0, "&lt;sofa&gt;")),
+        *('<path class="scale" d="M512.0,248.0h100.0"/>', label(506.0, 252.0, "10 m", "end")),
+    )
+    # The camera of a picture; north is up. A lone place is shown with 2 m around it.
+    camera = TopDownMap(things=(thing("lamp", (0.0, 1.0)),), path=((0.0, 0.0, 0.0),))
+    assert map_after(camera, ("lamp",), None) == svg(
+        640,
+        ", with lamp marked",
+        '<circle class="thing marked" cx="320.0" cy="28.0" r="5"><title>lamp</title></circle>',
+        '<circle class="start" cx="320.0" cy="320.0" r="5"><title>camera</title></circle>',
+        *(label(320.0, 336.0, "camera"), label(320.0, 22.0, "lamp")),
+        *('<path class="scale" d="M466.0,632.0h146.0"/>', label(460.0, 636.0, "0.5 m", "end")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("from_s", "until_s", "shown"), [(1.5, 0.5, [1]), (9.0, 10.0, [4]), (0.0, 4.0, [0, 1, 2, 3, 4]), (-1.0, 0.5, [0])]
+)
+def test_the_part_of_the_video_has_a_place_even_between_two_points(
+    from_s: float, until_s: float, shown: list[int]
+) -> None:
+    drawn = ET.fromstring(map_after(HALL, (), until_s, from_s) or "")  # noqa: S314 - our own
+    lines = [(node.get("class"), len(node.get("points", "").split())) for node in drawn.iter() if node.get("points")]
+    before, after = shown[0] + 1, 5 - shown[-1]
+    later = [("path later", count) for count in (before, after) if count > 1]
+    assert lines == [*later, ("path", len(shown))]
 
 
 def test_what_lies_beyond_a_map_is_not_drawn_and_its_name_not_moved_into_it() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.core.video_spec import video_file
+from pipeline.review.checks import category_fix, check_row, fix_of
 from pipeline.review.mends import Mend, mended_item, mended_row, problem_of, read_mend
-from pipeline.review.review_bundle import content_of
+from pipeline.review.review_bundle import CATEGORY_CHECK, SCENE_CHECK, ReviewItem, content_of, make_review_bundle
 from pipeline.review.review_queue import LEASE_S, Board
 from pipeline.review.reviewed import Reviewed, read_verdicts, review, states_of, verdicts_table
 from pipeline.review.verdicts import (
@@ -19,7 +23,8 @@ from pipeline.review.verdicts import (
     read_answer,
     verdicts_of,
 )
-from tests.review.made import OPTIONS, SALT, event, item_of, question, rooms, truth_of
+from pipeline.worlds.world import CategoryShown
+from tests.review.made import AT, OPTIONS, ROOM, SALT, event, item_of, question, rooms, truth_of
 
 ITEM = item_of(question(1))
 
@@ -165,22 +170,122 @@ def test_progress_and_disputes() -> None:
 NAMES = st.sampled_from(["ann", "bo", "cy", "dee"])
 
 
-@given(st.lists(st.tuples(NAMES, st.sampled_from(["next", "answer", "accept", "flag"])), max_size=60))
-def test_whatever_happens_no_item_waits_for_more_than_two(steps: list[tuple[str, str]]) -> None:
-    rows = rooms(6)
-    items = {row["id"]: item_of(row) for row in rows}
-    board, open_item = Board(list(items.values()), []), dict[str, int]()
-    for name, step in steps:
-        if step == "next" or name not in open_item:
-            chosen = board.next_item(name, 0.0)
-            if chosen is None:
+@given(st.lists(st.tuples(NAMES, st.sampled_from(["next", "answer", "accept", "flag", "wait"])), max_size=60))
+def test_the_next_item_is_the_one_of_a_plain_reference_and_none_waits_for_more_than_two(
+    steps: list[tuple[str, str]],
+) -> None:
+    items = {row["id"]: item_of(row) for row in rooms(6)}
+    board, now = Board(list(items.values()), []), 0.0
+    last, held = dict[str, int](), dict[tuple[int, str], float]()
+    answered, decided = set[tuple[int, str]](), set[tuple[int, str]]()
+
+    def due(name: str) -> list[int]:
+        """All that are left for a reviewer: what was looked at last at the end, the most urgent first."""
+        urgent = dict[int, int]()
+        for item in items:
+            others = {
+                n for n in ("ann", "bo", "cy", "dee") if n != name and ((item, n) in decided or (item, n) in held)
+            }
+            if (item, name) in decided:
                 continue
-            open_item[name] = chosen
-        elif step != "answer" or board.answer(open_item[name], name) is None:
+            if (item, name) in answered or (item, name) in held:
+                urgent[item] = 0 if (item, name) in answered else 1
+            elif len(others) < 2:
+                urgent[item] = 3 - len(others)
+        start = last.get(name, 0)
+        return sorted(urgent, key=lambda item: (item == start, urgent[item], (item - start - 1) % 6))
+
+    for name, step in steps:
+        if step == "wait":
+            now += 500.0
+            held = {at: until for at, until in held.items() if until > now}
+        elif step == "next" or name not in last:
+            expected = due(name)
+            assert board.left_for(name, now) == len(expected)
+            assert board.next_item(name, now, last.get(name)) == (expected or [None])[0]
+            if expected:
+                last[name] = expected[0]
+                held[last[name], name] = now + LEASE_S
+        elif step != "answer" or board.answer(last[name], name) is None:
+            at = last[name], name
             answer = "A" if step == "answer" else None
-            board.apply(event(items[open_item[name]], name, step, answer=answer, reason=None))  # type: ignore[arg-type]
-    for item in items:
-        assert len(board.reviews(item)) <= REVIEWERS
+            board.apply(event(items[at[0]], name, step, answer=answer, reason=None))  # type: ignore[arg-type]
+            (answered if answer else decided).add(at)
+            if not answer:
+                held.pop(at, None)
+    if "wait" not in {step for _, step in steps}:  # no lease has ended
+        assert all(len(board.reviews(item)) <= REVIEWERS for item in items)
+
+
+def test_who_has_answered_the_raw_task_of_a_question_is_asked_last_and_of_a_rejected_one_nobody_is() -> None:
+    check, made, other = (item_of(question(n)) for n in (1, 2, 4))
+    answered = event(check, "ann", "answer", answer="A")
+    board = Board([check, made, other], [answered, event(check, "ann", "accept")], raw={2: (1,)})
+    assert [board.next_item("ann", 0.0), board.next_item("ann", 0.0, after=4)] == [4, 2]
+    assert board.next_item("bo", 0.0, after=1) == 2
+    board = Board(
+        [check, made], [event(check, name, "flag", reason="direction") for name in ("ann", "bo")], raw={2: (1,)}
+    )
+    assert (board.standing(1).state, board.left_for("cy", 0.0)) == ("rejected", 0)
+
+
+def test_a_bundle_has_checks_then_doubts_then_scenes_in_rounds_of_their_groups() -> None:
+    told = {"operands": ["lamp"], "evidence": [], "proof": None, "choices": None}
+    scenes = {50: "b", 40: "z", 7: "a", 3: "a", 9: "a", 1: "b"}
+    rows = [question(n, scene=scene, group="g" if n in {3, 7} else None, **told) for n, scene in scenes.items()]
+    rows[0]["task"], rows[1]["until_s"], rows[1]["from_s"] = CATEGORY_CHECK, 4.0, 2.0
+    doubt = {"name": "flagged", "subject": "lamp", "value": 1.0, "relation": None, "limit": None, "unit": ""}
+    maps, videos = dict.fromkeys("abz?", ROOM), {"a.mp4", video_file("z", 4.0, 2.0)}
+    layers = {"object_rel_distance": ("path",)}
+    found = make_review_bundle(rows, maps, videos, layers, SALT, {9: ("x.jpg",)}, {40: (doubt,)})
+    assert [(i.id, i.scene, i.video, i.pictures, i.map) for i in found.items] == [
+        (50, "b", None, (), ()),
+        (40, "z", video_file("z", 4.0, 2.0), (), ("path",)),
+        (3, "a", "a.mp4", (), ("path",)),
+        (9, "a", "a.mp4", ("x.jpg",), ("path",)),
+        (7, "a", "a.mp4", (), ("path",)),
+        (1, "b", None, (), ("path",)),
+    ]
+    truth = found.truths[40]
+    assert (truth.truth, truth.operands, truth.evidence, truth.from_s, truth.until_s) == (
+        "A",
+        ("lamp",),
+        (doubt,),
+        2,
+        4,
+    )
+    assert list(found.maps) == ["a", "b", "z"]
+
+
+def test_the_screen_of_a_category_says_what_its_pictures_have_and_its_verdicts_become_a_fix() -> None:
+    shown = CategoryShown("lamp", 3, "d", (b"1", b"2"), (b"3",), ())
+    row = check_row("made/room0", shown)
+    assert row["text"] == (
+        "Is everything right that is annotated as “lamp” (2 of 3 are shown alone)? Pictures 1 to 2 have a box around "
+        "one thing that is annotated as “lamp”. Picture 3 has all boxes of “lamp”, also of what is hidden there."
+    )
+    assert row["evidence"] == [
+        truth_of(row | {"from_s": None}).evidence[0] | {"name": "boxes", "value": 3.0, "unit": "objects"}
+    ]
+    every = shown._replace(boxes=2, marked=(), unmarked=(b"4", b"5"))
+    assert check_row("made/room0", every)["text"] == (
+        "Is everything right that is annotated as “lamp”? Pictures 1 to 2 have a box around one thing that is "
+        "annotated as “lamp”. Pictures 3 to 4 have no “lamp” at all, by the annotation."
+    )
+    item, made = item_of(row), {"target": "seen", "of": "lamp", "expect": 3, "set": "others_in_view"}
+    scene = replace(item, task=SCENE_CHECK)
+
+    def fixed(of: ReviewItem, *told: tuple[str, str | None]) -> dict[str, object] | None:
+        events = [event(of, name, "flag" if right else "accept", answer=right, at=AT) for name, right in told]
+        return fix_of(of, lambda letter: category_fix("lamp", 3, letter), verdicts_of(events))
+
+    named = {"id": f"review-{item.id}", "scene": "room0", "why": "said on the review page, by pictures"}
+    assert fixed(item, ("ann", "C"), ("bo", "C")) == named | made | {"who": "2 reviewers", "date": "2026-01-01"}
+    assert fixed(item, ("ann", "C"), ("bo", None)) is None
+    assert fixed(item, ("ann", "C")) is None
+    for right, told in (("C", "others_in_view"), (None, "right")):  # of a whole scene one is enough
+        assert fixed(scene, ("ann", right)) == named | made | {"set": told, "who": "a reviewer", "date": "2026-01-01"}
+    assert fixed(scene, ("ann", "C"), ("bo", None)) is None
 
 
 def test_reasons_are_those_of_the_plan() -> None:

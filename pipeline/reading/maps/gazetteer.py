@@ -60,8 +60,9 @@ class Gazetteer:
     def __init__(self, roads: Sequence[Road], areas: Sequence[Area]) -> None:
         self.roads = tuple(roads)
         self.areas = tuple(areas)
-        lines = [shapely.LineString(road.lat_lon[:, ::-1]) for road in self.roads]
-        self._lines = shapely.STRtree(lines)
+        # Each line goes on across the 180th meridian, not back around the earth.
+        turned = [np.unwrap(road.lat_lon[:, ::-1], period=360.0, axis=0) for road in self.roads]
+        self._lines = shapely.STRtree([shapely.LineString(line) for line in turned])
         self._polygons = shapely.STRtree([area.polygon for area in self.areas])
 
     def near(self, lat_deg: float, lon_deg: float, radius_m: float) -> list[NearbyRoads]:

@@ -184,8 +184,7 @@ def _name(raw: object) -> str | None:
 
 def _line(raw: object) -> FloatArray | None:
     """Positions [longitude, latitude, …] as (k, 2) latitude and longitude; None for what is no line on the earth."""
-    sound = isinstance(raw, list) and len(raw) >= 2 and all(isinstance(p, list) and len(p) >= 2 for p in raw)
-    if not isinstance(raw, list) or not sound:
+    if not isinstance(raw, list) or len(raw) < 2 or not all(isinstance(p, list) and len(p) >= 2 for p in raw):
         return None
     if not all(isinstance(v, int | float) and not isinstance(v, bool) for p in raw for v in p[:2]):
         return None

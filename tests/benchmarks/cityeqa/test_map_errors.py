@@ -14,13 +14,11 @@ from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.counting import gathered
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import Phrase
-from pipeline.core.findings import Findings
 from pipeline.reading.maps.city_thing import CityThing
-from pipeline.reading.maps.map_quality import once, with_errors
 from pipeline.worlds.city.facts import City
 from tests.benchmarks.cityeqa.test_refused import WALL, refusals, scene, shop
 from tests.oracles.map_targets import OsmExtract, seconds
-from tests.worlds.city.cities import ORIGIN, city, house, point
+from tests.worlds.city.cities import ORIGIN, city, point
 from tests.worlds.city.readers.test_osm import Extract
 
 LIMITS = RouteLimits(10.0, 120.0, 60.0)
@@ -125,22 +123,6 @@ def test_one_place_that_is_mapped_twice(
     doubt = f"the map may have it twice: as way/{area} too" if twice else None
     assert {t.id: t.doubt for t in found.facts.things} == {f"node/{node}": doubt, f"way/{area}": None}
     assert ("mapped_twice" in {f.name for f in found.findings}) is twice
-
-
-def test_two_nodes_of_one_name_are_one_place_and_of_two_names_two() -> None:
-    for name, twice in (("red  LION", True), ("Blue Boar", False)):
-        two = [shop("a", 0.0, "Red Lion", noun="pub"), shop("b", 9.0, name, noun="bar")]
-        assert all((t.doubt is not None) is twice for t in once(two, "shop", "map", Findings()))
-
-
-def test_points_of_a_map_are_as_far_off_as_its_shops_are_from_their_walls() -> None:
-    """Median of 1, 2, 3, 4 and 9 m; what people added stands where they say; areas have no such error."""
-    shops = [point(f"s{m}", "shop", 9.0 * m, 0.0, error_m=m) for m in (1.0, 2.0, 3.0, 4.0, 9.0)]
-    tree, car, lot = point("t", "tree", 0.0, 9.0), point("c", "car", 5.0, 9.0), house("h", 50.0, 50.0, 9.0, 9.0)
-    found = {t.id: t.error_m for t in with_errors([*shops, tree, car, lot], [*shops, tree, lot])}
-    assert found == {"s1.0": 3.0, "s2.0": 3.0, "s3.0": 3.0, "s4.0": 4.0, "s9.0": 9.0, "t": 3.0, "c": 0.0, "h": 0.0}
-    few = with_errors([*shops[:4], tree], [*shops, tree])
-    assert [t.error_m for t in few] == [1.0, 2.0, 3.0, 4.0, 0.0]  # of fewer than five nothing is estimated
 
 
 @pytest.mark.parametrize(

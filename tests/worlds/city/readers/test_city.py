@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.checks import apart
 from pipeline.reading.maps.city_thing import CityThing
 from pipeline.reading.maps.feature import MapBounds
 from pipeline.worlds.city.facts import CityScene
@@ -59,33 +54,6 @@ def test_a_city_by_hand(tmp_path: Path) -> None:
     # The shop's point lies 2 m south of the house: it fronts its south wall, where it is put.
     assert (shop.kind, shop.noun, shop.sign, shop.on, shop.facing_deg) == ("shop", "bakery", "CRUMB", "b1", 180.0)
     assert shop.center == (16.0, 19.85)
-
-
-def test_what_is_within_a_house_fronts_its_nearest_free_wall(tmp_path: Path) -> None:
-    """Two houses in a row: the wall between them is none that anybody sees."""
-    root = write(
-        tmp_path,
-        block(10, 20, 10, 10, id="a", height_m=9),
-        block(20, 20, 10, 10, id="b", height_m=9),
-        spot("pharmacy", 19, 23, id="near the party wall"),
-        spot("pharmacy", 11.5, 25, id="west"),
-        block(40, 40, 30, 30, id="hall", height_m=9),
-        spot("cafe", 55, 55, id="deep within"),
-        spot("cafe", 90, 90, id="in the open"),
-    )
-    found = things(read(root))
-    assert [found[i].facing_deg for i in ("near the party wall", "west", "deep within", "in the open")] == [
-        180.0,
-        270.0,
-        None,
-        None,
-    ]
-    assert [found[i].on for i in ("near the party wall", "west", "deep within", "in the open")] == [
-        "a",
-        "a",
-        "hall",
-        None,
-    ]
 
 
 def test_ids_that_a_map_lacks_are_of_what_and_where_a_thing_is(tmp_path: Path) -> None:
@@ -182,23 +150,6 @@ def test_footprints_that_overlap_and_buildings_given_twice(tmp_path: Path) -> No
     assert len(Occluders(scene.facts).prisms) == 4  # what is in doubt stands in the way
 
 
-def test_a_building_that_is_left_out_takes_no_other_along(tmp_path: Path) -> None:
-    """Each is given again 5% further on: the third repeats the second, and not the first, which stays."""
-    root = write(
-        tmp_path,
-        block(10, 10, 20, 20, id="first", height_m=9),
-        block(10, 10.95, 20, 19.9, id="second", height_m=9),
-        block(10, 12.5, 20, 19.8, id="third", height_m=9),
-    )
-    scene = read(root)
-    assert {name: thing.doubt for name, thing in things(scene).items()} == {
-        "first": None,
-        "third": "its footprint overlaps first",
-    }
-    assert "second (as first)" in found(scene)["doubled_footprint"]
-    assert "third" not in found(scene)["doubled_footprint"]
-
-
 def test_outlines_that_cross_themselves_and_heights_that_are_not_known(tmp_path: Path) -> None:
     bow = lon_lat((50, 50), (60, 60), (60, 50), (50, 60), (50, 50))
     root = write(
@@ -225,18 +176,6 @@ def test_an_outline_smaller_than_a_centimetre(tmp_path: Path) -> None:
     scene = read(write(tmp_path, block(10, 10, 5, 5, id="b"), block(30, 30, 0.002, 0.002, id="speck")))
     assert sorted(things(scene)) == ["b"]
     assert "speck" in found(scene)["unusable_outline"]
-
-
-@pytest.mark.parametrize(
-    ("height", "levels", "known"),
-    [(30.0, 10, 30.0), (98.4, 10, None), (10.0, 10, None), (15.0, 10, 15.0), (80.0, 10, 80.0), (80.1, 10, None)],
-)
-def test_heights_in_feet_or_storeys_are_not_believed(
-    tmp_path: Path, height: float, levels: int, known: float | None
-) -> None:
-    scene = read(write(tmp_path, block(10, 10, 5, 5, id="b", height_m=height, levels=levels)))
-    assert things(scene)["b"].top_m == known
-    assert ("implausible_height" in found(scene)) is (known is None)
 
 
 def test_a_car_in_centimetres(tmp_path: Path) -> None:
@@ -324,38 +263,6 @@ def test_a_map_of_nothing(tmp_path: Path, features: list[Any]) -> None:
     with pytest.raises(RawDataError) as caught:
         read(write(tmp_path, *features))
     assert caught.value.finding == "empty_map"
-
-
-def test_ids_of_two_things(tmp_path: Path) -> None:
-    root = write(
-        tmp_path,
-        block(10, 10, 5, 5, id="b"),
-        objects=[
-            spot("car", 1, 1, id="c"),
-            spot("car", 2, 2, id="c"),
-            spot("bench", 3, 3, id="d"),
-            spot("bench", 3, 3, id="d"),
-        ],
-    )
-    scene = read(root)
-    assert sorted(things(scene)) == ["b", "d"]
-    assert "1 of 5 things have an id that another thing has too" in found(scene)["duplicate_id"]
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(*[st.integers(0, 12)] * 2, *[st.sampled_from((18, 19, 20))] * 2), max_size=8))
-def test_each_building_that_is_left_out_repeats_one_that_stays(boxes: list[tuple[int, int, int, int]]) -> None:
-    outlines = [((x, y), (x + w, y), (x + w, y + d), (x, y + d)) for x, y, w, d in boxes]
-    houses = [
-        CityThing(id=f"b{n}", kind="building", noun="building", center=ring[0], radius_m=14.0, outline=ring)
-        for n, ring in enumerate(outlines)
-    ]
-    findings = Findings()
-    kept = {thing.id for thing in apart(houses, "map", findings)}
-    told = next((one.message for one in findings.items if one.name == "doubled_footprint"), "")
-    pairs = dict(re.findall(r"(b\d) \(as (b\d)\)", told))
-    assert {house.id for house in houses} - kept == pairs.keys()
-    assert set(pairs.values()) <= kept
 
 
 @pytest.mark.parametrize(

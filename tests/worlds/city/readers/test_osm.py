@@ -160,14 +160,6 @@ def test_a_memorial_of_which_nobody_tells_the_looks_may_be_the_statue(tmp_path: 
     assert (int(sure.sum()), int(maybe.sum())) == (1, 2)
 
 
-def test_a_statue_on_a_column_stands_where_it_stands(tmp_path: Path) -> None:
-    town = Extract()
-    town.way(180, 180, 20, 20, building="yes")
-    town.node(100, 100, tourism="artwork", artwork_type="statue", min_height="58.6", height="66.9")
-    (statue,) = [thing for thing in town.read(tmp_path).facts.things if thing.kind == "statue"]
-    assert (statue.base_m, statue.height_m) == (58.6, pytest.approx(8.3))
-
-
 def test_a_building_is_as_high_as_its_highest_part_and_not_all_over(tmp_path: Path) -> None:
     """What surely shows of it is the least that a building has; above that, all of it may be there."""
     town = Extract()
