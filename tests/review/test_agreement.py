@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from pipeline.review.reviewed import agreements, cohen_kappa, krippendorff_alpha, raw_agreement
+from pipeline.review.reviewed import Reviewed, agreements, cohen_kappa, krippendorff_alpha, raw_agreement, review
 from pipeline.review.verdicts import ReviewVerdict
 
 
@@ -71,8 +71,10 @@ def test_rows_per_task_are_of_pairs_ordered_by_reviewer() -> None:
         2: [said(2, "ann", "B", "flag"), said(2, "bo", "A")],
         3: [said(3, "ann", "A"), said(3, "bo", "B", None)],  # not judged yet: no disagreement
         4: [said(4, "ann", "2.5"), said(4, "bo", "3")],
+        5: [said(5, "ann", "2.5")],  # nobody to agree with
     }
-    rows = {(row.task, row.about): row for row in agreements(reviews, {1: "t", 2: "t", 3: "t", 4: "n"}, {"n"})}
+    tasks = {1: "t", 2: "t", 3: "t", 4: "n", 5: "n"}
+    rows = {(row.task, row.about): row for row in agreements(reviews, tasks, {"n"})}
     assert [(key, row.items, row.raw) for key, row in rows.items()] == [
         (("n", "verdict"), 1, 1.0),
         (("n", "answer"), 1, None),
@@ -81,4 +83,6 @@ def test_rows_per_task_are_of_pairs_ordered_by_reviewer() -> None:
         (("all", "verdict"), 3, pytest.approx(2 / 3)),
     ]
     assert rows["n", "answer"].alpha == pytest.approx(0.0)  # of one pair, chance is what is seen
+    assert agreements({}, {}, ()) == []
+    assert Reviewed() == review([], [], b"")
     assert rows["t", "verdict"].kappa == pytest.approx(0.0)  # bo accepts both

@@ -42,12 +42,12 @@ def test_before_the_answer_there_is_neither_a_scale_nor_a_mark_nor_what_is_held_
 
 
 def thing(label: str, *outline: tuple[float, float]) -> MappedThing:
-    return MappedThing(label=label, outline=outline)
+    return MappedThing(label=label, outline=tuple((100 + x, y - 40) for x, y in outline))
 
 
-# 58.4 m in the 584 pixels between the margins of 28: x = 28 + 10 east, y = 28 + 10 (20 - north).
+# From 100 m east and 40 m south of the origin on: 58.4 m in the 584 pixels between the margins of 28.
 HALL = TopDownMap(
-    ground=(((0.0, 0.0), (58.4, 0.0), (58.4, 20.0), (0.0, 20.0)),),
+    ground=(((100.0, -40.0), (158.4, -40.0), (158.4, -20.0), (100.0, -20.0)),),
     things=(
         thing("standing lamp", (0.0, 20.0)),
         thing("table", (10.0, 10.0), (12.0, 10.0), (12.0, 8.0)),
@@ -56,7 +56,7 @@ HALL = TopDownMap(
         thing("a very long name of a shelf", (58.4, 0.0)),  # 27 letters of 8.5 pixels end 4 before the edge
         thing("gone", (70.0, 0.0)),
     ),
-    path=tuple((float(t), 10.0 + 5 * t, 5.0 + t) for t in range(5)),
+    path=tuple((float(t), 110.0 + 5 * t, t - 35.0) for t in range(5)),
 )
 GROUND = '<path class="ground" d="M28.0,228.0 612.0,228.0 612.0,28.0 28.0,28.0Z"/>'
 TABLE = 'd="M128.0,128.0 148.0,128.0 148.0,148.0Z"><title>table</title></path>'
@@ -104,7 +104,7 @@ def test_a_map_is_drawn_to_the_last_word() -> None:
         *('<path class="scale" d="M512.0,248.0h100.0"/>', label(506.0, 252.0, "10 m", "end")),
     )
     # The camera of a picture; north is up. A lone place is shown with 2 m around it.
-    camera = TopDownMap(things=(thing("lamp", (0.0, 1.0)),), path=((0.0, 0.0, 0.0),))
+    camera = TopDownMap(things=(thing("lamp", (0.0, 1.0)),), path=((0.0, 100.0, -40.0),))
     assert map_after(camera, ("lamp",), None) == svg(
         640,
         ", with lamp marked",

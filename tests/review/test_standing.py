@@ -197,7 +197,7 @@ def test_the_next_item_is_the_one_of_a_plain_reference_and_none_waits_for_more_t
 
     for name, step in steps:
         if step == "wait":
-            now += 500.0
+            now += LEASE_S / 2
             held = {at: until for at, until in held.items() if until > now}
         elif step == "next" or name not in last:
             expected = due(name)
@@ -322,6 +322,10 @@ def changed(options: list[str]) -> Mend:
         (Mend(BETTER.replace("nearest", "closest"), tuple(LETTERED)), None),
         (Mend(BETTER.replace("the lamp", "the lampshade"), tuple(LETTERED)), "no longer names lamp"),
         (Mend(BETTER.replace("Which of these", "Which of these three"), tuple(LETTERED)), "says three"),
+        (Mend(f"{TEXT} {'o' * (999 - len(TEXT))}", tuple(LETTERED)), None),
+        (Mend(f"{TEXT} {'o' * (1000 - len(TEXT))}", tuple(LETTERED)), "too long"),
+        (changed(["A. bed", f"B. {'o' * 200}", "C. desk", "D. sofa"]), None),
+        (changed(["A. bed", f"B. {'o' * 201}", "C. desk", "D. sofa"]), "too long"),
         (changed(LETTERED[:3]), "letters of the options"),
         (changed([*LETTERED[:3], "Z. sofa"]), "letters of the options"),
         (changed(["A. bed", "B. 3.1 m", "C. 3.10 m", "D. sofa"]), "say the same"),
@@ -366,5 +370,11 @@ def test_a_mended_question_stands_by_the_verdicts_on_its_new_words() -> None:
     assert all(not row.items for row in confirmed.agreements)  # who proposed it agrees with nobody
     disputed = stands(answered, event(after, "bo", "flag", reason="several_right"))
     assert disputed.stands[0].state == "disputed"
+    board = Board([ASKED], events, lambda item, raw: mended_item(SALT, item, TRUTH, read_mend(raw)))
+    assert (board.item(ASKED.id), board.standing(ASKED.id).state) == (after, "waiting")
+    assert board.own(ASKED.id, "ann", "review") == verdicts_of(events)[-1]
+    assert (board.next_item("ann", 0.0), board.left_for("bo", 0.0)) == (None, 1)
+    board = Board([ASKED], events, lambda item, raw: item)  # the build has made another question of it since
+    assert board.item(ASKED.id) == ASKED
     elsewhere = review([{**ROW, "choices": None, "ground_truth": "B"}], verdicts_of(events), SALT)
     assert elsewhere.stands[0].state == "stale"  # the build has another truth now

@@ -170,6 +170,7 @@ def _osm(path: Path, found: Findings) -> tuple[list[Road], list[Area]]:
             elif thing.is_area() and "highway" in tags:
                 if not thing.from_way():  # ways were read as such
                     lines = [np.array([(n.lat, n.lon) for n in ring]) for ring in thing.outer_rings()]
+                    tags["type"] = "multipolygon"  # which osmium takes away
                     names = [road_of(tags, f"relation/{thing.orig_id()}", path.name, line) for line in lines]
                     roads += [road for road in names if road is not None]
             elif thing.is_area() and thing.num_rings()[0]:

@@ -74,6 +74,13 @@ def test_of_two_boards_beside_one_the_nearer_must_be_so_clearly() -> None:
         assert (("signboard beside a left b", 1.2, 1.4) in found) is broken
 
 
+def test_what_stands_at_a_thing_is_not_nearer_than_another() -> None:
+    for away, broken in ((0.9, True), (1.0, False)):
+        kiosk, fountain = point("k", "kiosk", 64.0, 30.0), point("f", "fountain", 50.0 - away, 30.0)
+        found = refusals(city(point("s", "statue", 50.0, 30.0), kiosk, fountain), "Spatial Reasoning", "touches")
+        assert (("nearer s f k", 0.9, 1.0) in found) is broken
+
+
 def test_of_two_boards_beside_each_other_one_is_asked_about() -> None:
     """The text about the one would say the colour of the other; of a chain of three, one of each pair."""
     boards = [board(name, x, name, colour=colour) for name, x, colour in zip("abc", (30, 40, 50), COLOURS, strict=True)]

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyproj
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.core.errors import RawDataError
+from pipeline.reading.maps import cityjson
 from pipeline.reading.maps.feature import Feature
 from tests.conftest import REAL_DATA
 from tests.reading.maps.opened import DELFT, EVERYWHERE, fault_of, fault_of_value, names_of, read_file, read_value
@@ -95,6 +97,30 @@ def test_the_finest_level_of_detail_counts(tmp_path: Path) -> None:
     thing = {"type": "Building", "geometry": [flat, finer, solid(lod=1)]}
     (found,), _ = read_value(tmp_path, city(vertices=vertices, CityObjects={"b": thing}), DELFT)
     assert found.height_m == pytest.approx(7.0)
+
+
+def test_faces_are_triangles_at_least(tmp_path: Path) -> None:
+    """A tetrahedron of 6 m; with a face of two corners nothing of it is sound."""
+    corners = [[0, 0, 0], [10_000, 0, 0], [0, 10_000, 0], [0, 0, 6000]]
+    for last, heights in (([1, 2, 3], [pytest.approx(6.0)]), ([1, 2], [])):
+        thing = {"type": "Building", "geometry": [solid([[0, 2, 1], [0, 1, 3], [0, 3, 2], last])]}
+        found, _ = read_value(tmp_path, city(vertices=corners, CityObjects={"b": thing}), DELFT)
+        assert [one.height_m for one in found] == heights
+
+
+@pytest.mark.parametrize(
+    ("epsg", "middle_lon", "half_lon"),
+    [(28992, (3.2 + 7.22) / 2, (7.22 - 3.2) / 2), (3460, 179.33, 5.04 / 2), (4326, 0.0, 180.0)],
+)
+def test_a_system_is_meant_for_its_area_and_a_degree_beyond(epsg: int, middle_lon: float, half_lon: float) -> None:
+    """Of the Netherlands, of Fiji, which lies across the 180th meridian, and of the earth."""
+    system = pyproj.CRS.from_epsg(epsg)
+    area = cityjson._area(system)
+    assert (area.lon_deg + 180) % 360 - 180 == pytest.approx(middle_lon, abs=0.02)
+    assert area.half_lon_deg == pytest.approx(half_lon + 1, abs=0.02)
+    use = system.area_of_use
+    assert use is not None
+    assert (area.lat_deg, area.half_lat_deg) == ((use.south + use.north) / 2, (use.north - use.south) / 2 + 1)
 
 
 def test_an_outline_alone_has_no_height(tmp_path: Path) -> None:

@@ -175,6 +175,8 @@ def test_all_that_is_told_of_the_things_of_a_map() -> None:
         Feature(garages.outlines + upper.outlines, None, None, True, tags=garages.tags, id=garages.id),
         placed(*corners(100, 20, 30, 8), id="way/9", highway="bus_stop"),
         placed(*corners(100, 60, 30, 8), id="way/10", leisure="park"),
+        placed((200, 0), (203, 0), (200, 4), id="way/11", highway="pedestrian", area="yes"),
+        placed((200, 50), (206, 50), (200, 58), id="way/12", leisure="playground"),
     ]  # fmt: skip
     findings = Findings()
     found = things_of(PlacedFeature(features, ORIGIN, 0.0), "map", findings)
@@ -218,6 +220,8 @@ def test_all_that_is_told_of_the_things_of_a_map() -> None:
           for n, y in ((1, 60.0), (2, 70.0))),
         {"id": "way/10", "kind": "park", "noun": "park", "center": (115.0, 64.0), "radius_m": 15.52,
          "outline": corners(100.0, 60.0, 30.0, 8.0), "source_tags": {"noun": "leisure=park"}},
+        {"id": "way/12", "kind": "playground", "noun": "playground", "center": (203.0, 54.0), "radius_m": 5.0,
+         "outline": ((200.0, 50.0), (206.0, 50.0), (200.0, 58.0)), "source_tags": {"noun": "leisure=playground"}},
     ]  # fmt: skip
     assert [(one.name, one.severity, one.measured, one.message) for one in findings.items] == [
         ("unusable_outline", "doubt", 1,
@@ -415,11 +419,19 @@ def test_two_entries_of_one_place() -> None:
     assert once(twins[2:], "shop", "map", Findings()) == twins[2:]
 
 
-def test_free_fronts_between_neighbours() -> None:
-    """6 and 13 m apart, each seen from both; what faces elsewhere, or lies off the line of the front, is none."""
-    row = [point(name, "shop", x, 0.0, facing_deg=180.0) for name, x in (("a", 0.0), ("b", 6.0), ("c", 19.0))]
-    off = point("d", "shop", 6.0, 10.0, facing_deg=180.0)
-    assert sorted(front_gaps_m([*row, off], "shop").tolist()) == [2.0, 2.0, 9.0, 9.0]
+@pytest.mark.parametrize("facing", [0.0, 90.0, 180.0, 250.0])
+def test_free_fronts_between_neighbours(facing: float) -> None:
+    """6, 13 and 48 m apart, each seen from both; what lies 36 degrees off the line of the front is none, nor what has
+    no front.
+    """
+    right = np.radians(facing + 90.0)
+    along, ahead = np.array([np.sin(right), np.cos(right)]), np.array([-np.cos(right), np.sin(right)])
+    places = {"a": (0, 0), "b": (6, 0), "c": (19, 0), "d": (6, 4.37), "e": (67, 0), "f": (118, 0)}
+    row = [point(name, "shop", *(x * along + y * ahead), facing_deg=facing) for name, (x, y) in places.items()]
+    others = [point("bare", "shop", *(9 * along)), point("sign", "signboard", *(3 * along), facing_deg=facing)]
+    # The one that is 4.37 m before another sees two at 36 degrees, and one at 18.6: 13.72 m.
+    found = front_gaps_m([*row[:3], row[3], *row[4:], *others], "shop")
+    assert sorted(found.tolist()) == pytest.approx([2, 2, 9, 9, 9.715, 44, 44], abs=1e-3)
 
 
 def test_points_of_a_map_are_as_far_off_as_its_shops_are_from_their_walls() -> None:

@@ -18,9 +18,11 @@ from pipeline.geometry.geodesy import to_plane
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.maps.areas import OTHERS_MAX, Area, area_of
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box_around, circle_about
-from pipeline.reading.maps.gazetteer import BORDER_MAX_M, Gazetteer, maps_in, read_gazetteer, stamped
+from pipeline.reading.maps.gazetteer import BORDER_MAX_M, Gazetteer, Stamped, maps_in, read_gazetteer, stamped
 from pipeline.reading.maps.streets import Road, read_streets_of_osm, road_of, streets_of_geojson
+from pipeline.reading.maps.surroundings import FILE_MAX, surroundings_of
 from tests.conftest import REAL_DATA
+from tests.worlds.city.cities import block, feature, lon_lat, spot
 
 EVERYWHERE = MapBounds(0.0, 0.0, 90.0, 180.0)
 OSM = """<?xml version="1.0"?><osm version="0.6">
@@ -235,6 +237,80 @@ def test_a_closed_line_of_two_points_is_no_square() -> None:
     assert road is not None
     assert not road.is_area
     assert road_of(tags, "1", "map", there_and_back[:1]) is None
+
+
+def test_all_that_an_extract_tells_of_roads_and_areas(tmp_path: Path) -> None:
+    """A way, a square that is one, and one that is a relation; a city and a country; a river is neither."""
+
+    def tags(words: str) -> str:
+        return "".join('<tag k="{}" v="{}"/>'.format(*pair.split("=")) for pair in words.split(";") if pair)
+
+    ways = {
+        10: ((1, 2), "highway=residential;name=Elm"), 12: ((1, 2, 3, 1), "highway=pedestrian;area=yes;name=Market"),
+        11: ((1, 2, 3, 4, 1), "boundary=administrative;admin_level=8;name=Null"), 13: ((1, 2, 3, 4, 1), ""),
+        14: ((2, 3), "waterway=river;name=Rhine"), 15: ((1, 2), "highway=service"),
+    }  # fmt: skip
+    relations = {
+        20: "type=multipolygon;highway=pedestrian;name=Square",
+        21: "type=boundary;boundary=administrative;admin_level=2;ISO3166-1=FR",
+    }
+    corners = [(50, 8), (50, 8.01), (50.01, 8.01), (50.01, 8)]
+    lines = [f'<node id="{n}" lat="{lat}" lon="{lon}"/>' for n, (lat, lon) in enumerate(corners, start=1)]
+    for number, (nodes, words) in sorted(ways.items()):
+        lines.append(f'<way id="{number}">{"".join(f"""<nd ref="{n}"/>""" for n in nodes)}{tags(words)}</way>')
+    for number, words in relations.items():
+        lines.append(f'<relation id="{number}"><member type="way" ref="13" role="outer"/>{tags(words)}</relation>')
+    path = tmp_path / "m.osm"
+    path.write_text(f'<?xml version="1.0"?><osm version="0.6">{"".join(lines)}</osm>', encoding="utf-8")
+    found, findings = read_gazetteer((stamped(path),))
+    assert findings == ()
+    assert [(road.name, road.id, road.by, road.nodes, road.is_area) for road in found.roads] == [
+        ("Elm", "way/10", "m.osm", (1, 2), False),
+        ("Market", "way/12", "m.osm", (1, 2, 3, 1), True),
+        ("Square", "relation/20", "m.osm", (0, 0, 0, 0, 0), True),
+    ]
+    assert [road.lat_lon.tolist() for road in found.roads[:2]] == [
+        [[50.0, 8.0], [50.0, 8.01]],
+        [[50.0, 8.0], [50.0, 8.01], [50.01, 8.01], [50.0, 8.0]],
+    ]
+    assert [(area.kind, area.name, area.code, area.by) for area in found.areas] == [
+        ("city", "Null", None, "m.osm way/11"),
+        ("country", "France", "FR", "m.osm relation/21"),
+    ]
+    assert [area.polygon.area for area in found.areas] == [pytest.approx(1e-4)] * 2
+
+
+def test_all_that_maps_have_around_a_place(tmp_path: Path) -> None:
+    """Of the tile of 0.02 degrees about 50, 8 and 600 m beyond: 1,715 m to the north, and 1,320 m to the east."""
+    trees = {"north": (0, 1710), "far north": (0, 1722), "east": (1312, 0), "far east": (1328, 0)}
+    number = {"type": "Point", "coordinates": lon_lat((16, 19))[0]}
+    street = {"type": "LineString", "coordinates": lon_lat((0, 10), (50, 10))}
+    made = [
+        block(10, 20, 12, 8, id="house", height_m=9.5),
+        spot("bakery", 16, 18, id="shop"),
+        *(spot("tree", x, y, id=name) for name, (x, y) in trees.items()),
+        feature(number, {"addr:housenumber": "7"}),
+        feature(street, {"kind": "street", "name": "Elm"}),
+    ]
+    for name, text in (("map", json.dumps({"type": "FeatureCollection", "features": made})), ("bad", "{")):
+        (tmp_path / f"{name}.geojson").write_text(text, encoding="utf-8")
+    (tmp_path / "cities.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": made[-2:]}))
+    big = Stamped("nowhere/big.osm", FILE_MAX + 1, 0)
+    found, findings = surroundings_of([*(stamped(path) for path in maps_in(tmp_path)), big], 50.009, 7.991)
+    assert (found.origin.lat_deg, found.origin.lon_deg, found.origin.alt_m) == (50.0, 8.0, None)
+    assert [(one.id, one.on, one.error_m) for one in found.things] == [
+        ("east", None, 0.0), ("house", None, 0.0), ("north", None, 0.0), ("shop", "house", 2.0),
+    ]  # fmt: skip
+    assert (found.things[1].base_m, found.things[1].top_m) == (None, 9.5)
+    ((name, line, sure),) = found.streets
+    assert (name, sure) == ("Elm", True)
+    assert line == pytest.approx(np.array([[0.0, 10.0], [50.0, 10.0]]), abs=0.01)
+    assert [(row.kind, row.area, row.told, row.found) for row in found.coverage] == [
+        ("building", None, 2, 2), ("building", (0, 0), 2, 2), ("shop", None, 1, 1), ("shop", (0, 0), 1, 1),
+    ]  # fmt: skip
+    corners = [(10, 20), (16, 19.85), (1312, 0), (0, 1710)]
+    assert found.covered.symmetric_difference(shapely.MultiPoint(corners).convex_hull).area < 50.0
+    assert [(one.name, one.measured, one.limit) for one in findings] == [("map_too_large", FILE_MAX + 1, FILE_MAX)]
 
 
 # ---- features placed about an origin

@@ -25,7 +25,7 @@ from pipeline.worlds.city.occluders import (
     prism_mesh,
 )
 from pipeline.worlds.city.pictures import LONG_SIDE
-from pipeline.worlds.city.render import CityRenderer, _is_window, captioned
+from pipeline.worlds.city.render import CityRenderer, _chequer, _is_window, captioned
 from pipeline.worlds.city.visibility import (
     FOV_DEG,
     HEIGHT,
@@ -263,18 +263,24 @@ def test_rings_that_turn_to_the_left_alone_and_once_are_convex() -> None:
     assert doubled.sum() / 2 == 12
 
 
-def test_a_pitched_roof_narrows_in_layers_from_the_eaves_to_the_ridge() -> None:
-    """Of a house of 8 by 20 m, 9 m high: a third is roof, in 8 layers, as long as the house and ever less wide."""
-    home = house("h", 40, 40, 8, 20, 9.0, roof_shape="pitched")
-    ring = np.array(home.outline)
-    plain = Prism(0, ring, 0.0, 9.0, True)
+@pytest.mark.parametrize(
+    ("shape", "across", "along"),
+    [("pitched", 1, 0), ("pointed", 1, 1), ("domed", 2, 2), ("rounded", 2, 0)],
+)
+def test_a_roof_narrows_in_layers_from_the_eaves_to_the_ridge(shape: str, across: int, along: int) -> None:
+    """Of a house of 8 by 20 m, 9 m high: a third is roof, in 8 layers. Straight sides lose what the height gains (1);
+    round ones are half circles (2).
+    """
+    home = house("h", 40, 40, 8, 20, 9.0, roof_shape=shape)
+    plain = Prism(0, np.array(home.outline), 0.0, 9.0, True)
     walls, *layers = _roofed(plain, home)
     assert (walls.base_m, walls.top_m) == (0.0, 6.0)
     assert [layer.base_m for layer in layers] == pytest.approx([6 + 3 * n / 8 for n in range(8)])
     assert [layer.top_m for layer in layers] == pytest.approx([6 + 3 * n / 8 for n in range(1, 9)])
+    up = (np.arange(8) + 0.5) / 8
+    left = np.array([np.ones(8), 1 - up, np.cos(np.arcsin(up))])
     sides = np.array([np.ptp(layer.ring, axis=0) for layer in layers])
-    np.testing.assert_allclose(sides[:, 1], 20)
-    np.testing.assert_allclose(sides[:, 0], [8 * (1 - (n + 0.5) / 8) for n in range(8)])
+    np.testing.assert_allclose(sides, np.column_stack([8 * left[across], 20 * left[along]]))
     assert [one.top_m for one in _roofed(plain, home.model_copy(update={"roof_shape": None}))] == [9.0]
 
 
@@ -297,6 +303,8 @@ def test_what_may_stand_above_a_house_is_drawn_as_a_chequer() -> None:
     shot = CityRenderer(city(house("h", 40, 40, 10, 8, None))).shoot(POSE)
     colours = {tuple(c) for c in (shot.color[shot.thing == 0] // 32).tolist()}
     assert len(colours) > 1
+    cubes = np.array([[1, 1, 1], [3, 1, 1], [3, 3, 1], [3, 3, 3], [-1, 1, 1], [-1, -1, 1]], dtype=np.float64)
+    assert _chequer(cubes).tolist() == [True, False, True, False, False, True], "cubes of 2 m"
 
 
 def test_the_corners_of_a_box_that_faces_east() -> None:

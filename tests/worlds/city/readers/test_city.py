@@ -236,7 +236,10 @@ def test_a_city_across_the_180th_meridian(tmp_path: Path, settings: str) -> None
     assert np.ptp(np.array(placed["house"].outline), axis=0) == pytest.approx([22.26, 22.11], abs=0.02)
 
 
-@pytest.mark.parametrize("bounds", ["[4.37, 51.9, 4.35, 52.0]", "[4.35, 52.0, 4.37, 51.9]"])
+@pytest.mark.parametrize(
+    "bounds",
+    ["[4.37, 51.9, 4.35, 52.0]", "[4.35, 52.0, 4.37, 51.9]", "[4.35, 51.9, 4.35, 52.0]", "[4.35, 52.0, 4.37, 52.0]"],
+)
 def test_bounds_in_another_order(tmp_path: Path, bounds: str) -> None:
     with pytest.raises(RawDataError, match="not west, south, east, north"):
         read(write(tmp_path, spot("tree", 1, 1), settings=f"bounds: {bounds}\n"))
