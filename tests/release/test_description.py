@@ -31,10 +31,11 @@ from pipeline.core.identity import shard_of
 from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import REJECTIONS, TINY_PER_TASK
+from pipeline.release import contents
 from pipeline.release.card import ATTACKERS, known_weaknesses, remarks, section, text_only_context
-from pipeline.release.contents import _one_per_group, tiny_questions, with_turns
+from pipeline.release.contents import _one_per_group, added, tiny_questions, with_turns
 from pipeline.release.media import media_table
-from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, header
+from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant, header
 from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
@@ -308,6 +309,89 @@ def test_terms_that_nobody_stated_are_asked_for(release: Path, tmp_path: Path) -
     build(meta, tmp_path / "out")
     assert NOT_STATED in (tmp_path / "out" / "release" / TERMS_FILE).read_text()
     assert "Contact: not stated yet" in (tmp_path / "out" / "release" / "README.md").read_text()
+
+
+def test_all_that_machines_are_told_of_tables_in_one_file_and_in_several() -> None:
+    evidence = pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())]))
+    schema = pa.schema([("id", pa.int64()), ("words", pa.list_(pa.string())), ("evidence", evidence)])
+    parts = [CroissantPart("data", "test", schema, 900, 5), CroissantPart("data", "debiased", schema, 9, 4, shards=2)]
+    files = ["data/test-00000-of-00001.parquet", *(f"data/debiased-0000{n}-of-00002.parquet" for n in (0, 1))]
+    said, sums = dict.fromkeys(schema.names, "?"), {file: file[-15] * 64 for file in files}
+    settings = {"pretty_name": "Made", "license": "mit", "version": "1.0", "published": "2026-01-01"}
+    told = json.loads(croissant(settings, VSI.card, parts, lambda folder: said, sums))
+    names = ["pretty_name", "@type", "license", "version", "datePublished", "citeAs", "description"]
+    values = [None, "sc:Dataset", "mit", "1.0", "2026-01-01", VSI.card.citation, VSI.card.about]
+    assert [told.get(name) for name in names] == values
+    form = {"encodingFormat": "application/x-parquet"}
+    pattern = "data/debiased-*.parquet"
+    assert told["distribution"] == [
+        *({"@type": "cr:FileObject", "@id": f, "name": f, "contentUrl": f, **form, "sha256": sums[f]} for f in files),
+        {"@type": "cr:FileSet", "@id": pattern, "name": pattern, **form, "includes": pattern},
+    ]
+
+    def fields(table: str, source: dict[str, Any]) -> list[dict[str, Any]]:
+        def field(name: str, **more: Any) -> dict[str, Any]:
+            return {"@type": "cr:Field", "@id": f"{table}/{name}", "name": f"{table}/{name}"} | more
+
+        def of(column: str) -> dict[str, Any]:
+            return source | {"extract": {"column": column}}
+
+        parts = (("name", "sc:Text"), ("value", "sc:Float"))
+        inner = [
+            field(f"evidence/{name}", dataType=kind, source=of("evidence") | {"transform": {"jsonPath": name}})
+            for name, kind in parts
+        ]
+        return [
+            field("id", description="?", dataType="sc:Integer", source=of("id")),
+            field("words", description="?", repeated=True, dataType="sc:Text", source=of("words")),
+            field("evidence", description="?", repeated=True, subField=inner),
+        ]
+
+    sources = {"data/test": {"fileObject": {"@id": files[0]}}, "data/debiased": {"fileSet": {"@id": pattern}}}
+    assert told["recordSet"] == [
+        {"@type": "cr:RecordSet", "@id": table, "name": table, "field": fields(table, source)}
+        for table, source in sources.items()
+    ]
+    made = header(parts, {"export": settings}, VSI, was_reviewed=False)
+    texts = {"name": "words", "list": "string"}
+    pairs = {"name": "evidence", "list": [{"name": "name", "dtype": "string"}, {"name": "value", "dtype": "float64"}]}
+    test, debiased = (
+        {"name": name, "num_bytes": size, "num_examples": n} for name, size, n in (("test", 5, 900), ("debiased", 4, 9))
+    )
+    assert made["dataset_info"] == [
+        {"config_name": name, "features": [{"name": "id", "dtype": "int64"}, texts, pairs], "splits": splits}
+        for name, splits in (
+            ("default", [test, debiased]),
+            ("full", [test]),
+            ("debiased", [debiased | {"name": "test"}]),
+        )
+    ]
+    assert (made["license"], made["size_categories"], made["annotations_creators"]) == (
+        "mit", ["n<1K"], ["machine-generated"],
+    )  # fmt: skip
+    assert [one.get("default") for one in made["configs"]] == [True, None, None]
+
+
+def test_counts_of_shards_are_added_and_those_of_budgets_and_silent_scenes_are_in_order() -> None:
+    one = {"count": 1, "128": {"a": 2}, "16": {"a": 1}, "sizes": [1, 2], "new": None}
+    other = {"count": 4, "16": {"b": 7, "a": 1}, "32": {"c": 1}, "sizes": [3, 4], "new": {"x": 1}}
+    assert added({}, other) == other
+    found = added(one, other)
+    assert found == {
+        "128": {"a": 2}, "32": {"c": 1}, "16": {"a": 2, "b": 7}, "count": 5, "new": {"x": 1}, "sizes": [4, 6],
+    }  # fmt: skip
+    assert list(found) == ["128", "32", "16", "count", "new", "sizes"]
+    rows = [(16, "t", None), (128, "t", "unseen"), (16, "t", None), (16, "s", "unseen"), (128, "t", None)]
+    table = pa.Table.from_pylist([dict(zip(("budget", "task", "reason"), row, strict=True)) for row in rows])
+    assert json.dumps(contents._in_budgets(table)) == json.dumps(
+        {"128": {"t": {"": 1, "unseen": 1}}, "16": {"s": {"unseen": 1}, "t": {"": 2}}}
+    )
+    assert contents._in_budgets(None) == {}
+    rejected = [("b", "far"), ("b", "near"), ("a", "x"), ("b", "near"), ("c", "x"), ("b", "also")]
+    refused = pa.Table.from_pylist([{"scene": scene, "reason": reason} for scene, reason in rejected])
+    assert json.dumps(contents._silent(refused, pa.table({"scene": ["a"]}))) == json.dumps(
+        {"b": {"near": 2, "also": 1, "far": 1}, "c": {"x": 1}}
+    )
 
 
 @pytest.mark.filterwarnings("ignore")  # of mlcroissant's own packages
