@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
+from pydantic import BaseModel, Field
 
 from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import ConfigError, RawDataError, unexpected
 from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, fault, note
+from pipeline.reading.doctor import has_part
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
-from pipeline.reading.folders import FolderReader
+from pipeline.reading.folders import FolderReader, split_names
 from pipeline.reading.listing import list_within
+from pipeline.reading.reader import ExpectedFile
+from pipeline.reading.settings import File, SafeName, read_model
 
 LIMITS: Final = WorkerLimits(memory_gib=2.0, listing_s=1, open_files=64)
 FINDINGS: Final = {
@@ -157,3 +162,129 @@ def test_a_fault_of_several_things_is_named_once(tmp_path: Path) -> None:
         SceneFiles(tmp_path, REF).raise_faults(tmp_path, findings)
     assert (raised.value.finding, raised.value.remedy) == ("bad", "rename it")
     assert raised.value.message == "a lamp; also bad: a chair; also worse: a lamp"
+
+
+def test_the_source_of_a_scene_is_a_digest_of_names_and_bytes(tmp_path: Path) -> None:
+    files, digests = SceneFiles(tmp_path / "one", REF), []
+    for name, raw in (("b.txt", b"second"), ("../a.txt", b"first")):
+        (tmp_path / "one" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "one" / name).write_bytes(raw)
+        assert files.raw(tmp_path / "one" / name) == raw
+        digests.append(f"{name}\0{hashlib.sha256(raw).hexdigest()}\n")
+    source = files.source("made", 3, "boxes")
+    assert (source.reader, source.reader_version, source.box_method) == ("made", 3, "boxes")
+    assert source.files == ("../a.txt", "b.txt")
+    assert source.sha256 == hashlib.sha256("".join(digests[::-1]).encode()).hexdigest()
+    assert (files.dataset, files.name, files.scene) == ("set", "one", "set/one")
+
+
+# ---- settings beside the data
+
+
+class Inner(BaseModel, extra="forbid"):
+    near_m: float = Field(default=1.0, description="metres above 0", gt=0)
+    bare: int = 0
+
+
+class Settings(BaseModel, extra="forbid"):
+    file: File = Field(default="a.txt", description="a file's name")
+    dataset: SafeName = "made"
+    inner: Inner | None = None
+    needed: int = Field(description="a whole number")
+
+
+@pytest.mark.parametrize(
+    ("text", "finding", "message", "remedy"),
+    [
+        ("needed: 1\nfile: a/../../b", "bad_setting", "file is 'a/../../b': a file lies below the folder of the "
+         "settings or the root, without '..'", "file takes a file's name"),
+        ("needed: 1\nfile: /a", "bad_setting", "file is '/a': a file lies below", "file takes a file's name"),
+        ("needed: 1\nfile: 'c:\\a'", "bad_setting", "file is 'c:\\\\a': a file lies", "file takes a file's name"),
+        ("needed: 1\nfile: ''", "bad_setting", "file is '': a file lies", "file takes a file's name"),
+        ("needed: 1\nfile: \"a\\0\"", "bad_setting", "file is 'a\\x00': a file lies", "file takes a file's name"),
+        ("needed: 1\ndataset: a/b", "bad_setting", "dataset is 'a/b': a name holds 1 to 99 letters", ""),
+        ("needed: 1\ninner: {near_m: -2}", "bad_setting", "inner.near_m is '-2': Input should be greater than 0",
+         "near_m takes metres above 0"),
+        ("needed: 1\ninner: {bare: x}", "bad_setting", "inner.bare is 'x': Input should be a valid integer", ""),
+        ("needed: 1\ninner: {near: 2}", "bad_setting", "unknown key inner.near", "the keys are near_m, bare"),
+        ("far: 1", "bad_setting", "needed is missing; also unknown key far", "needed takes a whole number"),
+        ("\n".join(f"k{n}: {n}" for n in range(9)), "bad_setting",
+         "needed is missing; also unknown key k0; also unknown key k1; also unknown key k2; also unknown key k3",
+         "needed takes a whole number"),
+        (f"needed: {'x' * 99}", "bad_setting", f"needed is '{'x' * 80}': Input", "needed takes a whole number"),
+        ("- 1", "bad_yaml", "the file is list, not a mapping of keys", "the keys are file, dataset, inner, needed"),
+        ("needed: &a 1\nfile: *a", "bad_yaml", "cannot be read as YAML: line 2: an alias (*a); write the value out",
+         "mend the line it names"),
+        ("needed: 1\n\nneeded: 2", "bad_yaml", "cannot be read as YAML: line 1: the key 'needed' is given twice",
+         "mend the line it names"),
+        (f"needed: {'1' * 65}", "bad_yaml", "cannot be read as YAML: line 1: a number of 65 characters, over 64",
+         "mend the line it names"),
+    ],
+)  # fmt: skip
+def test_settings_name_what_is_wrong_and_what_they_take(
+    text: str, finding: str, message: str, remedy: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "made.yaml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(RawDataError) as raised:
+        read_model(SceneFiles(tmp_path, REF), path, Settings)
+    assert (raised.value.finding, raised.value.remedy) == (finding, remedy)
+    assert raised.value.message.startswith(message)
+    assert "k4" not in raised.value.message, "five are named"
+
+
+def test_settings_that_are_sound(tmp_path: Path) -> None:
+    path = tmp_path / "made.yaml"
+    path.write_text(f"needed: {'1' * 64}\nfile: a/b.txt\ninner: {{near_m: 0.5}}", "utf-8")
+    found = read_model(SceneFiles(tmp_path, REF), path, Settings)
+    assert found == Settings(needed=int("1" * 64), file="a/b.txt", inner=Inner(near_m=0.5))
+
+
+# ---- what folders have
+
+
+def test_which_parts_a_scene_has(tmp_path: Path) -> None:
+    """By what its folder holds, named as it is; by what was listed of it; or by what somebody looks at."""
+    (tmp_path / "one" / "deep").mkdir(parents=True)
+    (tmp_path / "one" / "deep" / "one_mesh.ply").touch()
+    ref = SceneRef("set/one", ("one", "one/film.MP4"), "")
+
+    def part(**told: Any) -> ExpectedFile:
+        return ExpectedFile(**{"part": "part", "patterns": (), "without": ""} | told)
+
+    wanted = {
+        "mesh": part(patterns=("x", "deep/{}_mesh.ply")), "other": part(patterns=("{}_mesh.ply",)),
+        "film": part(recorded=(".mp4",)), "pictures": part(recorded=(".jpg",)), "folder": part(recorded=("one",)),
+        "there": part(present=Path.is_dir), "not": part(present=Path.is_file, recorded=(".mp4",)),
+    }  # fmt: skip
+    found = {name for name, want in wanted.items() if has_part(tmp_path, ref, want)}
+    assert found == {"mesh", "film", "there"}
+
+
+def test_names_of_a_split_are_of_the_first_list_that_there_is(tmp_path: Path) -> None:
+    (tmp_path / "b").write_text("one two\n\n two", "utf-8")
+    (tmp_path / "c").write_bytes(b"\xff")
+    assert split_names(tmp_path, ("a", "b", "c"), "val") == {"one", "two"}
+    with pytest.raises(ConfigError, match="c: cannot be read"):
+        split_names(tmp_path, ("c", "b"), "val")
+    with pytest.raises(ConfigError, match=r"no list of the split 'val' \(looked for a, d\)"):
+        split_names(tmp_path, ("a", "d"), "val")
+
+
+def test_a_scene_that_is_there_twice_is_none(tmp_path: Path) -> None:
+    class Twice(Hostile):
+        scene_word = "scan"
+
+        def refs(self, root: Path, place: Path, shared: bytes) -> Iterator[SceneRef]:
+            yield SceneRef(f"hostile/{place.stem[0]}", (place.name,), "")
+
+    for name in ("b2", "b1", "a1"):
+        (tmp_path / f"{name}.txt").touch()
+    found = Twice().scenes(tmp_path)
+    assert [ref.id for ref in found.scenes] == ["hostile/a"]
+    assert [(error.path.name, error.finding, error.scene, error.message) for error in found.broken] == [
+        ("b1.txt", "duplicate_scene", "hostile/b",
+         "the scan is there 2 times, as b1.txt, b2.txt, and which one is right is not known")
+    ]  # fmt: skip
+    Twice.scene_word = None  # type: ignore[assignment]
+    assert [ref.files for ref in Twice().scenes(tmp_path).scenes] == [("a1.txt",), ("b1.txt",), ("b2.txt",)]

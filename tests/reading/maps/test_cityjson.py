@@ -97,6 +97,11 @@ def test_the_finest_level_of_detail_counts(tmp_path: Path) -> None:
     thing = {"type": "Building", "geometry": [flat, finer, solid(lod=1)]}
     (found,), _ = read_value(tmp_path, city(vertices=vertices, CityObjects={"b": thing}), DELFT)
     assert found.height_m == pytest.approx(7.0)
+    for lods, height in (((1, 1), 7.0), ((1, "x"), 7.0), ((0, 1), 8.0)):  # of equal ones the first
+        shapes = [finer | {"lod": lods[0]}, solid(lod=lods[1])]
+        objects = {"b": {"type": "Building", "geometry": shapes}}
+        (found,), _ = read_value(tmp_path, city(vertices=vertices, CityObjects=objects), DELFT)
+        assert found.height_m == pytest.approx(height)
 
 
 def test_faces_are_triangles_at_least(tmp_path: Path) -> None:

@@ -176,7 +176,9 @@ def test_all_that_is_told_of_the_things_of_a_map() -> None:
         placed(*corners(100, 20, 30, 8), id="way/9", highway="bus_stop"),
         placed(*corners(100, 60, 30, 8), id="way/10", leisure="park"),
         placed((200, 0), (203, 0), (200, 4), id="way/11", highway="pedestrian", area="yes"),
-        placed((200, 50), (206, 50), (200, 58), id="way/12", leisure="playground"),
+        placed(
+            (200, 50), (206, 50), (200, 58), id="way/12", leisure="playground", surface="sett", material="wood"
+        ),
     ]  # fmt: skip
     findings = Findings()
     found = things_of(PlacedFeature(features, ORIGIN, 0.0), "map", findings)
@@ -221,7 +223,8 @@ def test_all_that_is_told_of_the_things_of_a_map() -> None:
         {"id": "way/10", "kind": "park", "noun": "park", "center": (115.0, 64.0), "radius_m": 15.52,
          "outline": corners(100.0, 60.0, 30.0, 8.0), "source_tags": {"noun": "leisure=park"}},
         {"id": "way/12", "kind": "playground", "noun": "playground", "center": (203.0, 54.0), "radius_m": 5.0,
-         "outline": ((200.0, 50.0), (206.0, 50.0), (200.0, 58.0)), "source_tags": {"noun": "leisure=playground"}},
+         "outline": ((200.0, 50.0), (206.0, 50.0), (200.0, 58.0)), "traits": {"surface": "cobblestones"},
+         "source_tags": {"noun": "leisure=playground"}},
     ]  # fmt: skip
     assert [(one.name, one.severity, one.measured, one.message) for one in findings.items] == [
         ("unusable_outline", "doubt", 1,

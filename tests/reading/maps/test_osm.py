@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings
+from pipeline.reading.maps import osm
 from pipeline.reading.maps.feature import MapBounds
 from pipeline.reading.maps.osm import height_of
 from pipeline.reading.maps.read import read_context
@@ -70,34 +75,60 @@ def test_other_heights_are_unknown(tag: str | None) -> None:
     assert np.isnan(height_of(tag))
 
 
-def test_a_building_with_name_and_height(tmp_path: Path) -> None:
-    tags = {"building": "train_station", "name": "Hoofd, &quot;Centraal&quot;", "height": "12 m"}
-    (found,), findings = read_file(write(tmp_path, osm_text([(RING, tags)])))
-    assert (found.name, found.kind, found.height_m) == ('Hoofd, "Centraal"', "train station", 12.0)
-    assert found.solid
-    assert np.isnan(found.foot_m)
-    assert sorted(map(tuple, found.outlines[0].round(7).tolist())) == sorted(NODES.values())
-    assert findings.items == []
+def test_all_that_an_extract_has_in_a_box(tmp_path: Path) -> None:
+    """Outlines are not closed; what is seen of a thing goes with it, and no more; streets and grass are none."""
+    ways = [
+        (RING, {"building": "train_station", "name": "Hoofd, &quot;Centraal&quot;", "height": "12 m", "note": "x"}),
+        (RING, {"building": "yes", "building:levels": "4", "roof:colour": "x" * 201, "name": "a&#9;b"}),
+        (RING, {"leisure": "park", "name": "Green", "height": "40'"}),
+        ([1, 2], {"highway": "residential", "name": "Main St"}),
+        (RING, {"landuse": "grass"}),
+    ]
+    points = [{"amenity": "cafe", "name": "Zoë's", "colour": "red"}, {"place": "city", "name": "Delft"}]
+    path = write(tmp_path, osm_text(ways, points))
+    found, findings = read_file(path)
+    facts = [(f.id, f.name, f.kind, f.solid, dict(f.tags)) for f in found]
+    assert sorted(facts) == [
+        ("node/100", "Zoë's", "cafe", False, {"amenity": "cafe"}),
+        ("way/1", 'Hoofd, "Centraal"', "train station", True, {"building": "train_station", "height": "12 m"}),
+        ("way/2", None, "building", True, {"building": "yes", "building:levels": "4"}),
+        ("way/3", "Green", "park", False, {"leisure": "park", "height": "40'"}),
+    ]
+    by_id = {f.id: f for f in found}
+    assert [by_id[f"way/{n}"].height_m for n in (1, 3)] == [12.0, pytest.approx(12.192)]
+    assert np.isnan([by_id["way/2"].height_m, by_id["node/100"].height_m, *(f.foot_m for f in found)]).all()
+    assert by_id["node/100"].outlines[0].tolist() == [[52.5, 4.5]]
+    assert sorted(map(tuple, by_id["way/1"].outlines[0].round(7).tolist())) == sorted(NODES.values())
+    assert names_of(findings) == ["unusable_name"]
+    within, _ = read_file(path, MapBounds(52.0, 4.0, 0.01, 0.01))
+    assert {f.id for f in within} == {"way/1", "way/2", "way/3"}
+    told = read_context(files_of(tmp_path), path, EVERYWHERE, False, Findings(), ("landuse",), ("colour",))
+    assert [(f.id, f.kind, dict(f.tags)) for f in told] == [("way/5", "grass", {"landuse": "grass"})]
 
 
-def test_levels_are_no_height(tmp_path: Path) -> None:
-    (found,), _ = read_file(write(tmp_path, osm_text([(RING, {"building": "yes", "building:levels": "4"})])))
-    assert np.isnan(found.height_m)
-    assert found.kind == "building"
-    assert found.name is None
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.sampled_from(["node", "way", "relation"]), st.integers(-3, 3)), max_size=6))
+def test_an_extract_is_sorted_where_a_plain_look_says_so(drawn: list[tuple[str, int]]) -> None:
+    """By type, then ids: -1, -2, 1, 2; in one part or in many."""
+    text = "".join(f'<{kind} version="1" id="{number}"/>' for kind, number in drawn)
+    ranks = [(["node", "way", "relation"].index(kind), number > 0, abs(number)) for kind, number in drawn]
+    expected = all(one <= other for one, other in pairwise(ranks))
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        Path(folder, "a.osm").write_text(f"<osm>{text}</osm>", encoding="utf-8")
+        for part in (1 << 24, 30):
+            patched.setattr(osm, "_PART_BYTES", part)
+            assert osm._is_sorted(Path(folder, "a.osm")) is expected
+        assert osm._is_sorted(Path(folder, "a.pbf"))
 
 
-def test_a_named_place_is_no_wall_and_a_street_is_no_place(tmp_path: Path) -> None:
-    points = [{"amenity": "cafe", "name": "Zoë's"}, {"place": "city", "name": "Delft"}]
-    ways = [([1, 2], {"highway": "residential", "name": "Main St"}), (RING, {"leisure": "park", "name": "Green"})]
-    found, _ = read_file(write(tmp_path, osm_text(ways, points)))
-    assert sorted((f.name, f.kind, f.solid) for f in found) == [("Green", "park", False), ("Zoë's", "cafe", False)]
-
-
-def test_only_what_lies_in_the_box_is_given(tmp_path: Path) -> None:
-    path = write(tmp_path, osm_text([(RING, {"building": "yes"})], [{"shop": "books", "name": "Far"}]))
-    found, _ = read_file(path, MapBounds(52.0, 4.0, 0.01, 0.01))
-    assert [f.kind for f in found] == ["building"]
+def test_tags_of_other_tools() -> None:
+    """Texts and numbers; those below, and those that one text has. What is empty, a truth or a list tells nothing."""
+    facts = {"a": "1", "b": 2, "c": 2.5, "d": 3.0, "e": True, "f": "", "g": [1],
+             "tags": {"a": "0", "h": "x", "i": None}, "other_tags": '"j"=>"say \\"no\\"","k"=>"\\\\","l'}  # fmt: skip
+    more = {"h": "x", "j": 'say "no"', "k": "\\"}
+    own = {"a": "0", "b": "2", "c": "2.5", "d": "3", "other_tags": facts["other_tags"]}
+    assert osm.osm_tags(facts) == own | more
+    assert osm.osm_tags({"tags": "x"}) == {"tags": "x"}
 
 
 def test_an_outline_without_its_nodes_is_left_out_and_counted(tmp_path: Path) -> None:
@@ -192,6 +223,9 @@ def test_bridges_and_waters_that_are_lines(tmp_path: Path) -> None:
     keys = ("bridge", "waterway", "natural")
     found = read_context(files_of(tmp_path), write(tmp_path, osm_text(ways)), EVERYWHERE, False, Findings(), keys)
     assert [f.kind for f in found] == ["bridge", "water", "water", "water"], "68.5 m of a river"
+    assert [(f.name, f.solid, f.tags) for f in found] == [
+        (None, False, {"man_made": "bridge"}), *[(None, False, {"natural": "water"})] * 3,
+    ]  # fmt: skip
     north, east = 111_200.0, 111_320.0 * np.cos(np.radians(52.0))
     outline = shapely.Polygon(found[0].outlines[0] * (north, east))
     assert outline.area == pytest.approx(8 * (68.5 + 111.2), rel=0.05)
