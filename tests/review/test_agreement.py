@@ -84,5 +84,6 @@ def test_rows_per_task_are_of_pairs_ordered_by_reviewer() -> None:
     ]
     assert rows["n", "answer"].alpha == pytest.approx(0.0)  # of one pair, chance is what is seen
     assert agreements({}, {}, ()) == []
+    assert {row.task for row in agreements({1: reviews[1]}, {1: "t"}, ())} == {"t"}
     assert Reviewed() == review([], [], b"")
     assert rows["t", "verdict"].kappa == pytest.approx(0.0)  # bo accepts both

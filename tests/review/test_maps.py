@@ -51,6 +51,7 @@ HALL = TopDownMap(
     things=(
         thing("standing lamp", (0.0, 20.0)),
         thing("table", (10.0, 10.0), (12.0, 10.0), (12.0, 8.0)),
+        thing("cup", (5.2, 10.0)),  # its name ends before that of the table, as high
         thing("<sofa>", (11.0, 9.0)),  # its name is written below it, since that of the table is above
         thing("rug", (11.0, 9.2)),  # no room for its name
         thing("a very long name of a shelf", (58.4, 0.0)),  # 27 letters of 8.5 pixels end 4 before the edge
@@ -60,6 +61,7 @@ HALL = TopDownMap(
 )
 GROUND = '<path class="ground" d="M28.0,228.0 612.0,228.0 612.0,28.0 28.0,28.0Z"/>'
 TABLE = 'd="M128.0,128.0 148.0,128.0 148.0,148.0Z"><title>table</title></path>'
+CUP = '<circle class="thing" cx="80.0" cy="128.0" r="5"><title>cup</title></circle>'
 RUG = '<circle class="thing" cx="138.0" cy="136.0" r="5"><title>rug</title></circle>'
 SHELF = '<circle class="thing" cx="612.0" cy="228.0" r="5"><title>a very long name of a shelf</title></circle>'
 
@@ -86,17 +88,21 @@ def test_a_map_is_drawn_to_the_last_word() -> None:
     assert map_before(HALL, ("ground", "path", "things")) == svg(
         256,
         "",
-        *(GROUND, lamp, f'<path class="thing" {TABLE}', sofa.format(""), RUG, SHELF),
+        *(GROUND, lamp, f'<path class="thing" {TABLE}', CUP, sofa.format(""), RUG, SHELF),
         '<polyline class="path" data-times="0 1 2 3 4"',
         ' points="128.0,178.0 178.0,168.0 228.0,158.0 278.0,148.0 328.0,138.0"/>',
         *(video(128.0, 178.0), label(59.2, 22.0, "standing lamp"), label(141.3, 122.0, "table")),
-        *(label(138.0, 152.0, "&lt;sofa&gt;"), label(521.2, 222.0, "a very long name of a shelf")),
+        *(
+            label(80.0, 122.0, "cup"),
+            label(138.0, 152.0, "&lt;sofa&gt;"),
+            label(521.2, 222.0, "a very long name of a shelf"),
+        ),
     )
     # Marked things lie on top and keep their names; the bar is the length nearest to a fifth of 640 pixels.
     assert map_after(HALL, ("table", "<sofa>"), 2.5, 1.0) == svg(
         256,
         ", with &lt;sofa&gt;, table marked",
-        *(GROUND, lamp, RUG, SHELF, f'<path class="thing marked" {TABLE}', sofa.format(" marked")),
+        *(GROUND, lamp, CUP, RUG, SHELF, f'<path class="thing marked" {TABLE}', sofa.format(" marked")),
         '<polyline class="path later" points="128.0,178.0 178.0,168.0"/>',
         '<polyline class="path later" points="228.0,158.0 278.0,148.0 328.0,138.0"/>',
         '<polyline class="path" data-times="0 1" points="178.0,168.0 228.0,158.0"/>',
@@ -104,7 +110,7 @@ def test_a_map_is_drawn_to_the_last_word() -> None:
         *('<path class="scale" d="M512.0,248.0h100.0"/>', label(506.0, 252.0, "10 m", "end")),
     )
     # The camera of a picture; north is up. A lone place is shown with 2 m around it.
-    camera = TopDownMap(things=(thing("lamp", (0.0, 1.0)),), path=((0.0, 100.0, -40.0),))
+    camera = TopDownMap(things=(thing("lamp", (0.0, 1.0), (0.0, 1.0)),), path=((0.0, 100.0, -40.0),))
     assert map_after(camera, ("lamp",), None) == svg(
         640,
         ", with lamp marked",
@@ -154,6 +160,21 @@ def test_of_a_city_the_thing_of_an_id_is_marked_among_its_twenty_neighbours() ->
     assert [node.get("class") for node in dots] == ["thing"] * 22 + ["thing marked"]
     assert dots[-1].get("cx") == "320.0"
     assert 'aria-label="Map from above, with bakery marked"' in (drawn or "")
+
+
+def test_a_map_of_a_city_ends_where_its_things_do() -> None:
+    """The farthest neighbour is 90 m from the marked one, and so the map goes from 0 to 102 m, and from 0 to 4."""
+    squares = [
+        MappedThing(label=name, outline=((x, 0.0), (x + 4, 0.0), (x + 4, 4.0), (x, 4.0)), id=name)
+        for name, x in (("left", 0.0), ("own", 10.0), ("right", 100.0))
+    ]
+    drawn = ET.fromstring(map_after(TopDownMap(things=tuple(squares)), ("own",), None) or "")  # noqa: S314
+    paths = {node[0].text: node.get("d") for node in drawn if node.get("class", "").startswith("thing")}
+    assert paths == {
+        "left": "M28.0,50.9 50.9,50.9 50.9,28.0 28.0,28.0Z",
+        "own": "M85.3,50.9 108.2,50.9 108.2,28.0 85.3,28.0Z",
+        "right": "M600.5,50.9 623.5,50.9 623.5,28.0 600.5,28.0Z",
+    }
 
 
 def test_after_the_answer_what_it_speaks_of_is_marked_and_all_text_is_escaped() -> None:

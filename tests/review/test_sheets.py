@@ -175,6 +175,31 @@ def test_label_studio_takes_the_tasks_and_the_interface() -> None:
         assert problems_of(xml.replace('toName="options"', 'toName="nowhere"'), listed) != []
         assert problems_of(xml, [{"data": {"question": "?"}}]) != []
         assert not any(item.scene in json.dumps(task["data"]) for item, task in zip(items, listed, strict=True))
+    choices = "\n".join(f'    <Choice value="{letter}" hotkey="{letter.lower()}" />' for letter in "ABCDEFGH")
+    reasons = "\n".join(f'    <Choice value="{words}" />' for words in REASONS.values())
+    assert (
+        xml
+        == f"""<View>
+  <Header value="$question" />
+  <Video name="video" value="$video" />
+  <Image name="pictures" valueList="$pictures" />
+  <Text name="options" value="$options" />
+  <Choices name="answer" toName="options" choice="single" showInline="true">
+{choices}
+  </Choices>
+  <Number name="number" toName="options" />
+  <Choices name="reason" toName="options" choice="multiple">
+{reasons}
+  </Choices>
+  <TextArea name="note" toName="options" placeholder="note" maxSubmissions="1" />
+</View>
+"""
+    )
+    given = {key: listed[0]["data"][key] for key in ("id", "content", "task", "question", "options")}
+    texts = (one.question, "\n".join(one.options or ()))
+    assert list(given.values()) == [one.id, one.content, one.task, *texts]
+    number = json.loads(tasks([PACK.items[2]], "", ""))[0]["data"]
+    assert (number["question"], number["options"]) == (PACK.items[2].question, "Give a number.")
     told = [(task["data"]["video"], task["data"]["pictures"]) for task in listed]
     assert 'valueList="$pictures"' in xml
     below = "/data/local-files/?d="

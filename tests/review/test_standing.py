@@ -197,7 +197,7 @@ def test_the_next_item_is_the_one_of_a_plain_reference_and_none_waits_for_more_t
 
     for name, step in steps:
         if step == "wait":
-            now += LEASE_S / 2
+            now += 450.0
             held = {at: until for at, until in held.items() if until > now}
         elif step == "next" or name not in last:
             expected = due(name)
@@ -205,7 +205,7 @@ def test_the_next_item_is_the_one_of_a_plain_reference_and_none_waits_for_more_t
             assert board.next_item(name, now, last.get(name)) == (expected or [None])[0]
             if expected:
                 last[name] = expected[0]
-                held[last[name], name] = now + LEASE_S
+                held[last[name], name] = now + 900.0
         elif step != "answer" or board.answer(last[name], name) is None:
             at = last[name], name
             answer = "A" if step == "answer" else None
@@ -374,6 +374,9 @@ def test_a_mended_question_stands_by_the_verdicts_on_its_new_words() -> None:
     assert (board.item(ASKED.id), board.standing(ASKED.id).state) == (after, "waiting")
     assert board.own(ASKED.id, "ann", "review") == verdicts_of(events)[-1]
     assert (board.next_item("ann", 0.0), board.left_for("bo", 0.0)) == (None, 1)
+    known, other = event(ASKED, "bo", "answer", answer="B"), item_of(question(5))
+    board = Board([ASKED, other], [known, *events], lambda item, raw: mended_item(SALT, item, TRUTH, read_mend(raw)))
+    assert [board.next_item(name, 0.0) for name in ("bo", "cy")] == [5, 4], "bo knows what the question was"
     board = Board([ASKED], events, lambda item, raw: item)  # the build has made another question of it since
     assert board.item(ASKED.id) == ASKED
     elsewhere = review([{**ROW, "choices": None, "ground_truth": "B"}], verdicts_of(events), SALT)
