@@ -92,6 +92,18 @@ def test_all_wrong_entries_of_a_file_are_told_at_once(tmp_path: Path) -> None:
         read(tmp_path, COUNT.replace("set: 3", "set: x"), DROP, BOX.replace("box", "bocks"))
 
 
+@pytest.mark.parametrize(("count", "more"), [(5, ""), (6, "; and 1 more")])
+def test_five_wrong_entries_are_named_with_as_much_of_their_values_as_fits(
+    count: int, more: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        read(tmp_path, *(f"{{id: {'x' * length}, target: t}}" for length in range(58, 58 + count)))
+    known = ", ".join(sorted(target_of(kind) for kind in FIXES))
+    named = ["x" * 58, "x" * 59, "x" * 60, "x" * 59 + "…", "x" * 59 + "…"]
+    told = [f"line {n}: fix {name}: unknown target t; there are {known}" for n, name in enumerate(named, start=1)]
+    assert str(raised.value) == f"{tmp_path}/made.yaml: {'; '.join(told)}{more}"
+
+
 def test_a_bomb_of_aliases_is_refused_before_it_grows(tmp_path: Path) -> None:
     levels = "\n".join(f"- &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 10))
     (tmp_path / "made.yaml").write_text(f"- &l0 [lol]\n{levels}\n", encoding="utf-8")

@@ -314,6 +314,7 @@ def test_houses_that_are_square_with_the_axes_swapped(tmp_path: Path, swapped: i
         # of 20 houses of 50 square metres two are too low for a door; one; of 19 two
         ([(8, h, None) for h in (1.9, 1.9, *[3.0] * 18)], 0.1, "share"),
         ([(8, h, None) for h in (1.9, 2.1, *[3.0] * 18)], None, ""),
+        ([(8, h, None) for h in (1.9, 1.9, *[3.0] * 28)], 0.067, "share"),
         ([(8, h, None) for h in (1.9, 1.9, *[3.0] * 17)], None, ""),
     ],
 )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.reading.maps.appearance import look_of, rgb_of
+from pipeline.reading.maps.appearance import look_of, rgb_of, rise_of
 from pipeline.reading.maps.checks import apart, heights_told, on_the_map, plausible, unique, within
 from pipeline.reading.maps.city_thing import CityThing, KindCoverage
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature
@@ -169,6 +169,8 @@ def test_all_that_is_told_of_the_things_of_a_map() -> None:
         placed((11, 2), id="node/6", highway="bus_stop", public_transport="stop_position"),
         placed((13, 2), id="c", kind="car", colour="blue", facing_deg="450", sign="TAXI", noun="cab"),
         placed((15, 2), id="node/7", shop="vacant"),
+        placed(*corners(150, 20, 4, 4), id="b", kind="Building", levels="1", facing_deg="nan"),
+        placed(*corners(150, 40, 4, 4), solid=True, id="s", shop="bakery", building="yes", building__levels="200.5"),
         placed((17, 2), id="node/8", shop="candles", location="underground", on="way/1"),
         placed((0, 0), (9, 9), (9, 0), (0, 9), id="bow", leisure="park"),
         placed((21, 2), id="node/10", shop="bakery", amenity="cafe", level="0.0"),
@@ -213,6 +215,10 @@ def test_all_that_is_told_of_the_things_of_a_map() -> None:
          "source_tags": {"noun": "kind=car", "colour": "colour=blue"}},
         {"id": "node/7", "kind": "shop", "noun": "vacant shop", "center": (15.0, 2.0), "radius_m": 0.0,
          "doubt": "whether one would call it a shop is not told: shop=vacant", "source_tags": {"noun": "shop=vacant"}},
+        {"id": "b", **building, "levels": 1.0, "center": (152.0, 22.0), "radius_m": 2.83,
+         "outline": corners(150.0, 20.0, 4.0, 4.0), "source_tags": {"noun": "kind=Building"}},
+        {"id": "s", "kind": "building", "noun": "bakery", "also": ("shop",), "center": (152.0, 42.0),
+         "radius_m": 2.83, "outline": corners(150.0, 40.0, 4.0, 4.0), "source_tags": {"noun": "shop=bakery"}},
         {"id": "node/8", **shop, "center": (17.0, 2.0), "radius_m": 0.0, "on": "way/1",
          "doubt": "not visible from the street: location=underground", "source_tags": {"noun": "shop=candles"}},
         {"id": "node/10", "kind": "shop", "noun": "bakery", "also": ("café",), "center": (21.0, 2.0), "radius_m": 0.0,
@@ -232,6 +238,30 @@ def test_all_that_is_told_of_the_things_of_a_map() -> None:
         ("unspeakable_name", "doubt", 1, "map: 1 names with markup, quotes or over 80 characters: '<b>'"),
         ("name_of_several_lines", "note", 1, "map: 1 names of several lines, each taken as one: 'Town\\nHall'"),
     ]  # fmt: skip
+
+
+def test_what_can_be_read_on_a_thing_and_what_a_shop_shows() -> None:
+    told = {
+        ("shop", "bakery", "Crumb", None): ("Crumb", "bakery"), ("shop", "shop", "Crumb", "BREAD"): ("BREAD", None),
+        ("statue", "statue", "David", None): (None, None), ("car", "cab", None, "TAXI"): ("TAXI", None),
+    }  # fmt: skip
+    for (kind, noun, name, sign), shown in told.items():
+        thing = point("a", kind, 0, 0, noun=noun).model_copy(update={"name": name, "sign": sign})
+        assert (thing.text, thing.type_shown) == shown
+
+
+def test_how_high_a_thing_may_be() -> None:
+    """By its storeys and a roof, or else by its kind; a house of a kind that is not known by that of all houses."""
+    made = [
+        feature(building="yes", building__levels="1"), feature(building="yes", building__levels="1.5"),
+        feature(building="yes", height__="x", height=7.5), feature(building="garage"), feature(building="Garage"),
+        feature(building="yes"), feature(building="church"), feature(leisure="park", solid=False),
+    ]  # fmt: skip
+    rises = [rise_of(one, look_of(one)) for one in made]
+    assert rises[:3] == [(2.5, 10.0), (3.75, 12.5), (7.5, 7.5)]
+    assert rises[3] == rises[4] != rises[5] == rise_of(feature(), None)
+    assert rises[6] != rises[5]
+    assert all(low <= high for low, high in rises)
 
 
 def test_the_height_of_a_building_is_that_of_its_highest_part() -> None:

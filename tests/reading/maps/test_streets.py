@@ -283,13 +283,13 @@ def test_all_that_an_extract_tells_of_roads_and_areas(tmp_path: Path) -> None:
 def test_all_that_maps_have_around_a_place(tmp_path: Path) -> None:
     """Of the tile of 0.02 degrees about 50, 8 and 600 m beyond: 1,715 m to the north, and 1,320 m to the east."""
     trees = {"north": (0, 1710), "far north": (0, 1722), "east": (1312, 0), "far east": (1328, 0)}
-    number = {"type": "Point", "coordinates": lon_lat((16, 19))[0]}
+    numbers = [{"type": "Point", "coordinates": at} for at in lon_lat((16, 19), (18, 19))]
     street = {"type": "LineString", "coordinates": lon_lat((0, 10), (50, 10))}
     made = [
         block(10, 20, 12, 8, id="house", height_m=9.5),
         spot("bakery", 16, 18, id="shop"),
         *(spot("tree", x, y, id=name) for name, (x, y) in trees.items()),
-        feature(number, {"addr:housenumber": "7"}),
+        *(feature(number, {"addr:housenumber": "7"}) for number in numbers),
         feature(street, {"kind": "street", "name": "Elm"}),
     ]
     for name, text in (("map", json.dumps({"type": "FeatureCollection", "features": made})), ("bad", "{")):
@@ -306,7 +306,7 @@ def test_all_that_maps_have_around_a_place(tmp_path: Path) -> None:
     assert (name, sure) == ("Elm", True)
     assert line == pytest.approx(np.array([[0.0, 10.0], [50.0, 10.0]]), abs=0.01)
     assert [(row.kind, row.area, row.told, row.found) for row in found.coverage] == [
-        ("building", None, 2, 2), ("building", (0, 0), 2, 2), ("shop", None, 1, 1), ("shop", (0, 0), 1, 1),
+        ("building", None, 3, 3), ("building", (0, 0), 3, 3), ("shop", None, 2, 2), ("shop", (0, 0), 2, 2),
     ]  # fmt: skip
     corners = [(10, 20), (16, 19.85), (1312, 0), (0, 1710)]
     assert found.covered.symmetric_difference(shapely.MultiPoint(corners).convex_hull).area < 50.0
