@@ -286,11 +286,16 @@ def house(nth: int, side_m: float = 8.0, *, swapped: bool = False, **facts: Any)
 
 
 @pytest.mark.parametrize(
-    ("swapped", "sound", "refused"), [(5, 0, True), (4, 0, False), (6, 3, True), (6, 4, False), (0, 9, False)]
-)
-def test_houses_that_are_square_with_the_axes_swapped(tmp_path: Path, swapped: int, sound: int, refused: bool) -> None:
+    ("swapped", "sound", "side_m", "refused"),
+    [(5, 0, 8, True), (4, 0, 8, False), (6, 3, 8, True), (6, 4, 8, False), (0, 9, 8, False), (5, 0, 3.1, True),
+     (5, 0, 2.9, False)],
+)  # fmt: skip
+def test_houses_that_are_square_with_the_axes_swapped(
+    tmp_path: Path, swapped: int, sound: int, side_m: float, refused: bool
+) -> None:
     """Four corners each: 20 of them must be square when swapped, and twice as many as there are as read."""
-    value = collection(*(house(i, swapped=True) for i in range(swapped)), *(house(i, id=str(i)) for i in range(sound)))
+    turned = (house(i, side_m, swapped=True) for i in range(swapped))
+    value = collection(*turned, *(house(i, id=str(i)) for i in range(sound)))
     if not refused:
         assert len(read_value(tmp_path, value)[0]) == swapped + sound
         return
