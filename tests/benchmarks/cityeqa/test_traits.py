@@ -226,3 +226,11 @@ def test_the_colour_of_the_vehicle_next_to_another(x: float, broken: str | None)
         assert asked(between, SpatialReasoning, "colour next to")[0][1] == "two_beside"
         unpainted = lot(parked("a", 31.25), parked("b", x, colour=None))
         assert asked(unpainted, SpatialReasoning, "colour next to")[0] == ("", "colour_unknown")
+
+
+def test_every_other_vehicle_is_half_as_far_again_as_the_farthest_next_one() -> None:
+    """Of one with another 0.7 m to its right, a third to its left: 1.5 times 4 m are 6."""
+    for away, broken in ((5.8, "two_beside"), (6.2, "same_fact")):
+        third = parked("c", 31.25 - 1.8 - away, colour="blue")
+        facts = lot(parked("a", 31.25, colour="white"), parked("b", 33.75, colour="red"), third)
+        assert asked(facts, SpatialReasoning, "colour next to") == [("red", broken), ("white", None)]
