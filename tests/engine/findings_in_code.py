@@ -21,6 +21,7 @@ MAKERS: Final = {
     "RawDataError": 1,
     "limit_error": 0,
     "_left_out": 2,
+    "_of_all": 1,
     "_Pictures": -1,
 }
 ERRORS: Final = re.compile(r"(Format|_Unusable)Error$|WrongGPano$")

@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
+import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, chunks
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Finding
+from pipeline.geometry.angles import rate, turned_about_z
 from pipeline.geometry.footprints import Rectangles
-from pipeline.worlds.drive.facts import CARS, RIDERS, VEHICLES, Actor, Drive, DriveScene, Ego
-from pipeline.worlds.drive.view import EGO, DriveView
+from pipeline.worlds.drive.facts import CARS, PEOPLE, RIDERS, VEHICLES, Actor, Drive, DriveScene, Ego, Lane
+from pipeline.worlds.drive.view import EGO, SPEED_WINDOW_S, DriveView
 
 JUMP_M: Final = 2.0  # ours: beyond what the speed about it explains; boxes of annotators waver by a tenth of it
 SPEED_MAX_MPS: Final = 100.0  # no road vehicle of a log is faster
@@ -38,7 +40,25 @@ OFF_GROUND_M: Final = 3.0  # between our point and what stands around us, in the
 STANDS_M: Final = 0.3  # root mean square of a standing thing's places: boxes of annotators waver less
 STANDS_TIMES: Final = 4  # so much farther must it wander in another frame to have a vote; also samples of a track
 SHIFT_MIN_M: Final = 1.0  # of all boxes: a point of our own car that is not the stated one is nearer
-SETTLED_M: Final = 0.05  # what wanders less counts no more in the fit of a shift
+WAY_OFF: Final = 0.15  # of our way: it was another one; of the real log at hand 0.001
+NO_WAY: Final = -0.92  # what keeps its distance to us drives as we do
+FAR_M: Final = 300.0  # no lidar or camera of a car sees as far
+WALKS_M: Final = 3.0  # from which on somebody walks
+WALKS_AT: Final = 0.75  # of the times of a track, by speed: who walks also waits
+WALKS_MPS: Final = (0.5, 2.6)  # of the real log at hand 1.3; 0.6 is a shuffle in a crowd (Fruin), 2.6 a jog
+DRIVES_MPS: Final = (1.0, 70.0)  # of vehicles that move, in the middle
+GRIP_MPS2: Final = 12.0  # tyres hold 10 on dry roads
+GRIPS_AT: Final = 0.9
+KEEP_RIGHT: Final = frozenset({"atx", "dtw", "mia", "pao", "pit", "wdc"})  # cities of Argoverse 2
+NEAR_US_M: Final = 50.0  # where maps of logs reach, and who comes is on our road
+COMES_DEG: Final = 20.0  # off the other way
+ACROSS_M: Final = 12.0  # to the side: what is farther drives on another road
+AGAINST_SHARE: Final = 0.5  # of the real log at hand 0.02 beside the roads, 0.02 against lanes
+MOMENTS_MIN: Final = 20
+SWUNG_MIN_DEG: Final = 4.0  # of our heading; of the real log at hand 0.03
+LATE_MIN_S: Final = 0.15  # and 0.01 s
+LATER: Final = (0, 1, -1, 2, -2, 3, -3, 4, -4)  # times of `MOVES_EVERY_S`
+SETTLED_M: Final = 0.05  # what wanders less counts as standing
 FITS: Final = 30  # rounds of it
 MOVING_MPS: Final = 2.0  # slower, the wavering of places hides a velocity
 STEERED_DEG: Final = 20.0  # of turning, from which on steering can be judged
@@ -63,6 +83,8 @@ def examine(scene: DriveScene) -> tuple[Finding, ...]:
         *_sideways(view),
         *_sizes(view),
         *_heights(view),
+        *_paces(view),
+        *_against_the_road(view),
         *_drifts(view),
         *_velocities(view),
         *_steering(view),
@@ -104,47 +126,163 @@ def _calibration(view: DriveView) -> Iterator[Finding]:
 
 
 def _drifts(view: DriveView) -> Iterator[Finding]:
-    """Things that would stand still if they stood elsewhere about us: boxes that are mirrored or shifted.
+    """Things that would stand still if they stood elsewhere about us, or if we had driven otherwise.
 
-    What stands must stay where it is while our car turns. Each track votes: it stands as it is written, it stands only
-    with left and right swapped, or it stands only when all are shifted alike; on straight roads none has a vote.
+    What stands must stay where it is while our car moves. Each track votes: it stands as it is written, it stands only
+    with left and right swapped, or only when all boxes are shifted alike, our way is longer or shorter, our poses are
+    those of another time, or our heading is off. On straight roads the first two tell nothing.
     """
     if view.facts.frame != "world" or not view.ego_moves:
         return
     times = _every(view.times_s, MOVES_EVERY_S)
     local, yaw = view.relative_m[:, times, :2], np.radians(view.ego_yaw_deg[times])
-    axes = np.stack([np.stack([np.cos(yaw), -np.sin(yaw)], -1), np.stack([np.sin(yaw), np.cos(yaw)], -1)], -2)
+    axes = np.stack([np.cos(yaw), -np.sin(yaw), np.sin(yaw), np.cos(yaw)], axis=-1).reshape(-1, 2, 2)
     known = np.isfinite(local).all(2) & np.isfinite(axes).all((1, 2))
-    judged = known.sum(1) >= STANDS_TIMES
-    if judged.sum() < JUDGED_MIN:
+    judged = np.flatnonzero(known.sum(1) >= STANDS_TIMES)
+    if len(judged) < JUDGED_MIN:
         return
     local, known, ego_m = local[judged], known[judged], view.ego_m[times, :2]
-    as_written = _Strays.of(local, known, axes, ego_m)
-    shift = _shift(as_written)
-    written, moved = as_written.after(np.zeros(2)), as_written.after(shift)
-    flipped = _Strays.of(local * (1, -1), known, axes, ego_m).after(np.zeros(2))
-    far = float(np.hypot(*shift))
-    for name, other, measured, limit, unit in (
-        ("with left and right swapped", flipped, None, 0, "tracks"),
-        (f"{shift[0]:.1f} m farther ahead and {shift[1]:.1f} m to the left", moved, far, SHIFT_MIN_M, "m"),
+    placed, flipped = (np.einsum("tij,ntj->nti", axes, boxes) for boxes in (local, local * (1, -1)))
+    bent = np.broadcast_to(axes, (*placed.shape, 2))
+    way = np.broadcast_to((ego_m - ego_m[0])[..., None], (*placed.shape, 1))
+    turned = np.stack([placed, placed[..., ::-1] * (-1, 1)], axis=-1)
+    every, free = np.ones(len(judged), dtype=bool), _without_a_way(view, judged, times)
+    # Nor does traffic keep pace with our own brakes.
+    paced = free | (_unevenness(view.times_s[times], ego_m, known) > STANDS_TIMES * STANDS_M)
+    least = {"m": SHIFT_MIN_M, "share": WAY_OFF, "deg": SWUNG_MIN_DEG, "s": LATE_MIN_S}
+    still = _Strays.of(placed + ego_m, known, bent[..., :0]).after(np.zeros(0))
+    step_s = float(np.median(np.diff(view.times_s[times])))
+    for unit, base, basis, votes, late_s in (
+        ("tracks", flipped + ego_m, bent[..., :0], every, 0.0),
+        ("m", placed + ego_m, bent, every, 0.0),
+        ("share", placed + ego_m, way, free, 0.0),
+        ("share", placed + ego_m, way, paced, 0.0),
+        ("deg", placed + ego_m, turned, free, 0.0),
+        *(("s", *_later(view, times, local, steps), free, steps * step_s) for steps in LATER),
     ):
-        only_other = int(((other <= STANDS_M) & (written > STANDS_TIMES * other)).sum())
-        only_written = int(((written <= STANDS_M) & (other > STANDS_TIMES * written)).sum())
-        if only_other < JUDGED_MIN or only_other < 2 * only_written or (measured or SHIFT_MIN_M) < SHIFT_MIN_M:
+        counted = known & np.isfinite(base).all(2) & np.isfinite(basis).all((2, 3))
+        enough = counted.sum(1) >= STANDS_TIMES
+        strays = _Strays.of(base, counted, basis)
+        by = _fitted(_Strays(*(table[votes & enough] for table in strays)))
+        other = np.where(enough, strays.after(by), np.inf)
+        farther = STANDS_TIMES * np.maximum(np.minimum(still, other), SETTLED_M)
+        only_other = int(((other <= STANDS_M) & (still > farther) & votes).sum())
+        only_written = int(((still <= STANDS_M) & (other > farther)).sum())
+        if only_other < JUDGED_MIN or only_other < 2 * only_written or (unit == "share" and by[0] < NO_WAY):
             continue
-        message = f"{only_other} tracks stand still only {name}, {only_written} only as they are written"
-        remedy = "are boxes given about the point and with the axes that the format says, y to the left?"
-        value = round(measured, 3) if measured is not None else only_other
-        for subject in sorted(view.ids.tolist()):
-            yield doubt("static_things_drift", subject, message, remedy, value, limit or 2 * only_written, unit)
+        off, how = _told(unit, by, late_s)
+        if off < least.get(unit, 0.0):
+            continue
+        message = f"{only_other} tracks stand still only {how}, {only_written} only as they are written"
+        remedy = "are boxes and poses of the times, lengths and axes that the format says, x ahead and y to the left?"
+        measured, limit = (round(off, 3), least[unit]) if unit in least else (only_other, 2.0 * only_written)
+        yield from _of_all(view, "static_things_drift", message, remedy, measured, limit, unit, ego=votes is not every)
         return
+
+
+def _told(unit: str, by: FloatArray, late_s: float) -> tuple[float, str]:
+    """How much a fit of `_drifts` moves, in its unit, and in words."""
+    if unit == "tracks":
+        return 0.0, "with left and right swapped"
+    if unit == "m":
+        return float(np.hypot(*by)), f"shifted by {by[0]:.1f} m ahead and {by[1]:.1f} m to the left"
+    if unit == "share":
+        return abs(float(by[0])), f"if our way is {1 + by[0]:.2f} times as long"
+    if unit == "s":
+        return abs(late_s + float(by[0])), f"with our poses of {late_s + by[0]:.2f} s later"
+    off_deg = float(np.degrees(np.arctan2(by[1], 1 + by[0])))
+    return abs(off_deg), f"if we head {off_deg:.1f} degrees more to the left"
+
+
+def _later(view: DriveView, times: IntArray, local_m: FloatArray, steps: int) -> tuple[FloatArray, FloatArray]:
+    """Boxes (N, T, 2) over ground as they lie about our car so many times later, and how a second more moves them."""
+    at = np.clip(np.arange(len(times)) + steps, 0, len(times) - 1)
+    outside = at != np.arange(len(times)) + steps
+    now = times[at]
+    about_us = turned_about_z(local_m, view.ego_yaw_deg[now])
+    place = np.where(outside[:, None], np.nan, about_us + view.ego_m[now, :2])
+    swung = np.radians(view.ego_turn_dps[now])[:, None] * about_us[..., ::-1] * (-1, 1)
+    return place, (view.ego_velocity_mps[now, :2] + swung)[..., None]
+
+
+def _without_a_way(view: DriveView, rows: IntArray, times: IntArray) -> BoolArray:
+    """Which of some actors (N,) do not move where their front is: who does may drive, and tells nothing of our way."""
+    fronts = np.isin(view.categories[rows].astype(str), sorted(VEHICLES | RIDERS | PEOPLE))
+    off = (_off_path_deg(view.place_m[row, times], view.yaw_deg[row, times]) for row in rows[fronts].tolist())
+    fronts[fronts] = [angle is not None and angle <= SIDEWAYS_MAX_DEG for angle in off]
+    return ~fronts
+
+
+def _unevenness(times_s: FloatArray, ego_m: FloatArray, known: BoolArray) -> FloatArray:
+    """How far (N,) our way (T, 2) is from even movement at moments (N, T): root mean square, metres."""
+    weight = known / np.maximum(known.sum(1, keepdims=True), 1)
+    ego_m = np.where(np.asarray(known.any(0))[:, None], ego_m, 0.0)
+    since = np.where(known, times_s - (weight @ times_s)[:, None], 0.0)
+    off = np.where(known[..., None], ego_m - (weight @ ego_m)[:, None], 0.0)
+    slope = np.einsum("nt,nt,nti->ni", weight, since, off) / np.maximum((weight * since**2).sum(1), 1e-9)[:, None]
+    return np.asarray(np.sqrt(np.einsum("nt,nti->n", weight, (off - since[..., None] * slope[:, None]) ** 2)))
+
+
+def _against_the_road(view: DriveView) -> Iterator[Finding]:
+    """Traffic beside the roads of the map, against their lanes, or on the side where nobody comes in such a town.
+
+    A log that is mirrored, turned or moved as a whole agrees with itself, but with no map. Of vehicles near us and of
+    our own car the moments at which they move count; on which side others come, each of them tells once.
+    """
+    if not view.ego_moves:
+        return
+    times = _every(view.times_s, MOVES_EVERY_S)
+    rows = np.flatnonzero(np.isin(view.categories.astype(str), sorted(VEHICLES)))
+    left_m = view.relative_m[rows][:, times, 1]
+    with np.errstate(invalid="ignore"):
+        ours = view.ego_speed_mps[times] > MOVING_MPS
+        moves = (view.speed_mps[rows][:, times] > MOVING_MPS) & (view.distance_m[rows][:, times] < NEAR_US_M)
+        comes = (
+            moves & ours & (np.abs(view.heading_deg[rows][:, times]) > 180 - COMES_DEG) & (np.abs(left_m) < ACROSS_M)
+        )
+    town = (view.facts.map_name or "").lower()
+    keeps = 1 if town in KEEP_RIGHT or town.startswith(("boston", "palo")) else -1 if "singapore" in town else 0
+    sides = [keeps * float(np.median(left_m[row, came])) for row, came in enumerate(comes) if keeps and came.any()]
+    place = np.concatenate([view.place_m[rows][:, times][moves], view.ego_m[times][ours]])[:, :2]
+    yaw = np.concatenate([view.yaw_deg[rows][:, times][moves], view.ego_yaw_deg[times][ours]])
+    road = [shapely.Polygon([(x, y) for x, y, _ in outline]) for outline in view.facts.drivable] or view.lane_polygons
+    beside = ~shapely.contains_xy(shapely.union_all(road), *place.T) if road else np.zeros(0, dtype=bool)
+    held = [(at, lanes[0]) for at, lanes in enumerate(view.lanes_at(place)) if len(lanes) == 1]
+    against = [abs((yaw[at] - _along(view.facts.lanes[lane]) + 180) % 360 - 180) > 90 for at, lane in held]
+    for what, wrong, least in (
+        ("moments of movement of others, {} are beside the roads of the map", beside[: moves.sum()], MOMENTS_MIN),
+        ("moments of our own movement, {} are beside the roads of the map", beside[moves.sum() :], MOMENTS_MIN),
+        ("moments of movement in lanes, {} are against them", against, MOMENTS_MIN),
+        ("vehicles that come towards us, {} come on the other side than they do there", np.less(sides, 0), JUDGED_MIN),
+    ):
+        if len(wrong) >= least and (share := float(np.mean(wrong))) > AGAINST_SHARE:
+            message = f"of {len(wrong)} {what.format(int(np.sum(wrong)))}"
+            remedy = "are places and turns those of the map's frame, with y to the left of x?"
+            yield from _of_all(
+                view, "against_the_road", message, remedy, round(share, 3), AGAINST_SHARE, "share", ego=True
+            )
+            return
+
+
+def _along(lane: Lane) -> float:
+    """Direction of a lane from its start to its end, degrees."""
+    (x, y, _), (to_x, to_y, _) = lane.centre[0], lane.centre[-1]
+    return float(np.degrees(np.arctan2(to_y - y, to_x - x)))
+
+
+def _of_all(
+    view: DriveView, name: str, message: str, remedy: str, value: float, limit: float, unit: str, *, ego: bool = False
+) -> Iterator[Finding]:
+    """A doubt about every track, and about ours where it is in question too."""
+    for subject in sorted({*view.ids.tolist(), *([EGO] if ego else [])}):
+        yield doubt(name, subject, message, remedy, value, limit, unit)
 
 
 class _Strays(NamedTuple):
-    """How far tracks stray from their middles over ground, squared: a quadratic of a shift of all boxes about us.
+    """How far tracks stray from their middles over ground, squared: a quadratic of k numbers that move them.
 
     Attributes:
-        constant, linear, square: (N,), (N, 2), (N, 2, 2), of a shift along our axes, metres.
+        constant, linear, square: (N,), (N, k), (N, k, k).
     """
 
     constant: FloatArray
@@ -152,31 +290,31 @@ class _Strays(NamedTuple):
     square: FloatArray
 
     @classmethod
-    def of(cls, local_m: FloatArray, known: BoolArray, axes: FloatArray, ego_m: FloatArray) -> _Strays:
-        """Of places about us (N, T, 2) at the moments (N, T) that count, with our axes (T, 2, 2) and places (T, 2)."""
-        weight = known / known.sum(1, keepdims=True)
-        axes, ego_m = np.nan_to_num(axes), np.nan_to_num(ego_m)
-        place = np.einsum("tij,ntj->nti", axes, np.where(known[..., None], local_m, 0.0)) + ego_m
-        off = place - np.einsum("nt,nti->ni", weight, place)[:, None]
-        turn = axes - np.einsum("nt,tij->nij", weight, axes)[:, None]
-        linear, square = (np.einsum("nt,ntij,ntik->njk", weight, turn, by) for by in (off[..., None], turn))
+    def of(cls, place_m: FloatArray, known: BoolArray, basis: FloatArray) -> _Strays:
+        """Of places (N, T, 2) at the moments (N, T) that count, which move by a basis (N, T, 2, k)."""
+        weight = known / np.maximum(known.sum(1, keepdims=True), 1)
+        off, moved = (np.where(known.reshape(*known.shape, *[1] * (a.ndim - 2)), a, 0.0) for a in (place_m, basis))
+        off = np.nan_to_num(off - np.einsum("nt,nti->ni", weight, off)[:, None])
+        moved = np.nan_to_num(moved)
+        moved = moved - np.einsum("nt,ntij->nij", weight, moved)[:, None]
+        linear, square = (np.einsum("nt,ntij,ntik->njk", weight, moved, by) for by in (off[..., None], moved))
         return cls(np.einsum("nt,nti,nti->n", weight, off, off), linear[..., 0], square)
 
-    def after(self, shift: FloatArray) -> FloatArray:
-        """Roots of the mean squares (N,), metres, where all boxes are shifted (2,)."""
-        squared = self.constant + 2 * self.linear @ shift + self.square @ shift @ shift
+    def after(self, by: FloatArray) -> FloatArray:
+        """Roots of the mean squares (N,), metres, where all are moved by (k,)."""
+        squared = self.constant + 2 * self.linear @ by + self.square @ by @ by
         return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
 
-def _shift(strays: _Strays) -> FloatArray:
-    """By what (2,), along our axes, all boxes must be shifted so that most stand still: least absolute distances."""
-    shift = np.zeros(2)
-    if np.linalg.eigvalsh(strays.square.sum(0))[0] < 1e-6:
-        return shift
+def _fitted(strays: _Strays) -> FloatArray:
+    """By what (k,) all must be moved so that most stand still: least absolute distances; zeros where none tells."""
+    by = np.zeros(strays.linear.shape[1])
+    if not by.size or not len(strays.constant) or np.linalg.eigvalsh(strays.square.sum(0))[0] < 1e-6:
+        return by
     for _ in range(FITS):
-        weight = 1.0 / np.maximum(strays.after(shift), SETTLED_M)
-        shift = np.linalg.solve((strays.square * weight[:, None, None]).sum(0), -weight @ strays.linear)
-    return shift
+        weight = 1.0 / np.maximum(strays.after(by), SETTLED_M)
+        by = np.linalg.solve((strays.square * weight[:, None, None]).sum(0), -weight @ strays.linear)
+    return by
 
 
 def _with_ego(facts: Drive) -> dict[str, Actor | Ego]:
@@ -200,7 +338,8 @@ def _velocities(view: DriveView) -> Iterator[Finding]:
         return
     gone, told = np.concatenate(steps), np.concatenate(said)
     known = np.isfinite(gone).all(1) & np.isfinite(told).all(1) & (np.hypot(*told.T) > MOVING_MPS)
-    known &= np.hypot(*gone.T) < SPEED_MAX_MPS
+    if (np.hypot(*gone[known].T) < SPEED_MAX_MPS).mean() > WRONG_SHARE:
+        known &= np.hypot(*gone.T) < SPEED_MAX_MPS  # jumps, of which `_jumps` tells
     if known.sum() < STANDS_TIMES * JUDGED_MIN:
         return
     gone, told = gone[known], told[known]
@@ -211,8 +350,9 @@ def _velocities(view: DriveView) -> Iterator[Finding]:
         if not WRONG_SHARE <= ratio <= 1 / WRONG_SHARE:
             message = f"along {name} the places change by {ratio:.2f} times the stated velocities"
             remedy = "are places and velocities of one frame, unit and sense of axes?"
-            for subject in (*sorted(view.ids.tolist()), EGO):
-                yield doubt("velocity_against_track", subject, message, remedy, round(ratio, 3), WRONG_SHARE, "ratio")
+            yield from _of_all(
+                view, "velocity_against_track", message, remedy, round(ratio, 3), WRONG_SHARE, "ratio", ego=True
+            )
             return
 
 
@@ -235,8 +375,8 @@ def _steering(view: DriveView) -> Iterator[Finding]:
         message = f"of {weight:.0f} degrees of turning under steering, {(weight - alike) / 2:.0f} are against the wheel"
         remedy = "are y and turns to the left, and steering in the sense of the format?"
         share = round((weight - alike) / 2 / weight, 3)
-        for subject in (*sorted(view.ids.tolist()), EGO):
-            yield doubt("turns_against_steering", subject, message, remedy, share, (1 + WRONG_SHARE) / 2, "share")
+        limit = (1 + WRONG_SHARE) / 2
+        yield from _of_all(view, "turns_against_steering", message, remedy, share, limit, "share", ego=True)
 
 
 def _off_middle(scene: DriveScene) -> Iterator[Finding]:
@@ -263,18 +403,24 @@ def _sideways(view: DriveView) -> Iterator[Finding]:
     # Others may back up for a while; what drove backwards for a whole log is not our car.
     most = {EGO: 180.0}
     wrong = {n: a for n, a in off.items() if SIDEWAYS_MAX_DEG < a <= most.get(n, 180 - SIDEWAYS_MAX_DEG)}
+    mirrored = {n: _off_path_deg(tracks[n][0], 2 * view.ego_yaw_deg[times] - tracks[n][1]) for n in {*wrong} - {EGO}}
+    instead = sum(angle is not None and angle <= SIDEWAYS_MAX_DEG for angle in mirrored.values())
     backwards = {name for name, angle in off.items() if angle > SIDEWAYS_MAX_DEG}
     everything = len(off) >= JUDGED_MIN and len(backwards) > WRONG_SHARE * len(off)
-    for name in sorted({*view.ids.tolist(), EGO}) if everything else sorted(wrong):
-        if everything:
-            message = f"{len(backwards)} of {len(off)} that move do not move where they head"
-            share, remedy = len(backwards) / len(off), "are turns read in the order and direction of the format?"
-            yield doubt("moves_sideways", name, message, remedy, round(share, 3), WRONG_SHARE, "share of tracks")
-        else:
-            message = f"{name} moves at {wrong[name]:.0f} degrees to where it heads"
-            yield doubt(
-                "moves_sideways", name, message, "annotate it again", round(wrong[name], 1), SIDEWAYS_MAX_DEG, "deg"
-            )
+    if not everything and instead >= JUDGED_MIN and instead > WRONG_SHARE * len(wrong):
+        message = f"{instead} of {len(wrong)} that move sideways would not if turns about us were the other way round"
+        remedy = "are turns counted in the sense of the format, to the left?"
+        yield from _of_all(view, "moves_sideways", message, remedy, instead, JUDGED_MIN - 1, "tracks")
+        return
+    if everything:
+        message = f"{len(backwards)} of {len(off)} that move do not move where they head"
+        share, remedy = round(len(backwards) / len(off), 3), "are turns read in the order and direction of the format?"
+        yield from _of_all(view, "moves_sideways", message, remedy, share, WRONG_SHARE, "share of tracks", ego=True)
+        return
+    for name in sorted(wrong):
+        message = f"{name} moves at {wrong[name]:.0f} degrees to where it heads"
+        remedy = "annotate it again"
+        yield doubt("moves_sideways", name, message, remedy, round(wrong[name], 1), SIDEWAYS_MAX_DEG, "deg")
 
 
 def _off_path_deg(place_m: FloatArray, yaw: FloatArray) -> float | None:
@@ -305,9 +451,8 @@ def _sizes(view: DriveView) -> Iterator[Finding]:
     if CAR_M[0] <= length <= CAR_M[1] and width < length:
         return
     message = f"the middle one of {len(cars)} cars is {length:.2f} m long and {width:.2f} m wide"
-    for name in sorted(view.ids.tolist()):
-        remedy = "are sides read in the order of the format, in metres?"
-        yield doubt("no_size_of_a_car", name, message, remedy, round(length, 3), CAR_M[length > CAR_M[0]], "m")
+    remedy = "are sides read in the order of the format, in metres?"
+    yield from _of_all(view, "no_size_of_a_car", message, remedy, round(length, 3), CAR_M[length > CAR_M[0]], "m")
 
 
 def _heights(view: DriveView) -> Iterator[Finding]:
@@ -317,9 +462,58 @@ def _heights(view: DriveView) -> Iterator[Finding]:
     middle = float(np.median(known)) if len(known) else 0.0
     if abs(middle) > OFF_GROUND_M:
         message = f"things stand {middle:.1f} m above the point that our track follows, in the middle"
-        for name in sorted(view.ids.tolist()):
-            remedy = "are boxes and poses of our car of one frame, with z up?"
-            yield doubt("off_the_ground", name, message, remedy, round(abs(middle), 3), OFF_GROUND_M, "m")
+        remedy = "are boxes and poses of our car of one frame, with z up?"
+        yield from _of_all(view, "off_the_ground", message, remedy, round(abs(middle), 3), OFF_GROUND_M, "m")
+    with np.errstate(invalid="ignore"):
+        nearest = np.where(view.present, view.distance_m, np.inf).min(0, initial=np.inf)
+    seen = nearest[np.isfinite(nearest)]
+    if len(seen) and (away := float(np.median(seen))) > FAR_M:
+        message = f"half of the time the nearest thing is {away:.0f} m or more away"
+        remedy = "are boxes and poses of our car of one frame, in metres?"
+        yield from _of_all(view, "off_the_ground", message, remedy, round(away, 3), FAR_M, "m")
+
+
+def _paces(view: DriveView) -> Iterator[Finding]:
+    """People, vehicles and our own car that are slower or faster than such are: times or lengths of another unit."""
+    if view.facts.frame != "world":
+        return
+    window_s = max(SPEED_WINDOW_S, 2 * float(np.median(np.diff(view.times_s)))) if len(view.times_s) > 1 else 0.0
+    velocity = rate(view.times_s, view.place_m[..., :2], window_s)
+    moved = np.hypot(*(_last(view.place_m) - _last(view.place_m[:, ::-1]))[:, :2].T)
+    fast = _quantile(np.hypot(velocity[..., 0], velocity[..., 1]), WALKS_AT)
+    kinds = view.categories.astype(str)
+    ours = np.isfinite(view.ego_m).all(1)
+    change = rate(view.times_s, view.ego_velocity_mps[:, :2], SPEED_WINDOW_S)
+    if (beyond(view.times_s[ours], view.ego_m[ours]) > JUMP_M).any():
+        change = change[:0]  # of jumps, `_jumps` tells
+    for who, paces, at, low, high, unit in (
+        ("people who walk", fast[np.isin(kinds, sorted(PEOPLE)) & (moved >= WALKS_M)], 0.5, *WALKS_MPS, "m/s"),
+        ("vehicles", fast[np.isin(kinds, sorted(VEHICLES)) & (moved >= MOVES_M)], 0.5, *DRIVES_MPS, "m/s"),
+        ("our car", view.ego_speed_mps, 0.5, 0.0, DRIVES_MPS[1], "m/s"),
+        ("our change of velocity", np.hypot(*change.T), GRIPS_AT, 0.0, GRIP_MPS2, "m/s²"),
+    ):
+        known = paces[np.isfinite(paces)]
+        if len(known) >= JUDGED_MIN and not low <= (pace := float(np.quantile(known, at))) <= high:
+            message = f"{who}: {pace:.2g} {unit}, {'in the middle' if at == 0.5 else 'at a tenth of the times or more'}"
+            remedy = "are times in the unit of the format, and places in metres?"
+            limit = low if pace < low else high
+            yield from _of_all(view, "other_pace", message, remedy, round(pace, 3), limit, unit, ego=True)
+            return
+
+
+def _last(place_m: FloatArray) -> FloatArray:
+    """The last known place (A, 3) of tracks (A, T, 3)."""
+    known = np.isfinite(place_m[..., 0])
+    at = place_m.shape[1] - 1 - known[:, ::-1].argmax(1)
+    return np.asarray(place_m[np.arange(len(place_m)), at])
+
+
+def _quantile(values: FloatArray, share: float) -> FloatArray:
+    """The value of each row (A, T) below which such a share of its known ones lies; NaN where none is known."""
+    order = np.sort(values, axis=1)  # NaN come last
+    count = np.isfinite(values).sum(1)
+    at = np.maximum(np.ceil(share * count).astype(np.intp) - 1, 0)
+    return np.asarray(order[np.arange(len(order)), at])
 
 
 def _jumps(view: DriveView) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from itertools import islice, pairwise, product
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,9 +11,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.feather
 import pytest
 import shapely
+from scipy.spatial.transform import Rotation
 
+from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings, doubt
 from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Video
@@ -475,11 +480,11 @@ def test_vehicles_in_one_another_are_doubted_while_they_are(tmp_path: Path, monk
 
 
 def test_one_thing_with_two_tracks_is_doubted(tmp_path: Path) -> None:
-    walkers = [[box(s, track=name, category="PEDESTRIAN", tx_m=x) for s in LOGGED] for name, x in
-               (("a", 10.0), ("b", 10.05), ("c", 10.6))]  # fmt: skip
-    assert set(scene_of(tmp_path, *walkers)["found"]) == {("boxes_overlap", "a"), ("boxes_overlap", "b")}
+    dogs = [[box(s, track=name, category="DOG", tx_m=x) for s in LOGGED] for name, x in
+            (("a", 10.0), ("b", 10.05), ("c", 10.6))]  # fmt: skip
+    assert set(scene_of(tmp_path, *dogs)["found"]) == {("boxes_overlap", "a"), ("boxes_overlap", "b")}
     other = [box(s, track="d", category="BOLLARD") for s in LOGGED]
-    assert scene_of(tmp_path / "2", walkers[0], walkers[2], other)["found"] == {}
+    assert scene_of(tmp_path / "2", dogs[0], dogs[2], other)["found"] == {}
 
 
 def test_who_is_in_doubt_is_not_taken_for_absent(tmp_path: Path) -> None:
@@ -567,6 +572,88 @@ def doubts(scene: DriveScene) -> set[str]:
         assert one.limit in LIMITS[one.name]
         assert one.measured == round(one.measured, 3)
     return {one.name for one in found}
+
+
+Frame = dict[str, np.ndarray]
+
+
+def scaled(rows: Frame, by: float, *names: str) -> Frame:
+    return rows | {name: rows[name] * by for name in names or ("tx_m", "ty_m", "tz_m")}
+
+
+def later(rows: Frame, by: float) -> Frame:
+    start = rows["timestamp_ns"].min() // 10**12 * 10**12  # of boxes and poses alike
+    return rows | {"timestamp_ns": start + ((rows["timestamp_ns"] - start) * by).astype(np.int64)}
+
+
+def lagging(poses: Frame, lag_s: float) -> Frame:
+    at = poses["timestamp_ns"]
+    return poses | {n: np.interp(at + lag_s * 1e9, at, poses[n]) for n in poses if n != "timestamp_ns"}
+
+
+def mirrored(rows: Frame) -> Frame:
+    return scaled(rows, -1, "ty_m", "qx", "qz")
+
+
+# What a reader of other conventions makes of a log's boxes and poses, and the doubts of which one tells.
+ATTACKS: dict[str, tuple[Callable[[Frame, Frame], tuple[Frame, Frame]], set[str]]] = {
+    "as it is": (lambda boxes, poses: (boxes, poses), set()),
+    "our way in feet": (lambda boxes, poses: (boxes, scaled(poses, 3.2808)), {"static_things_drift"}),
+    "our way in tens": (lambda boxes, poses: (boxes, scaled(poses, 0.1)), {"static_things_drift"}),
+    "boxes in feet": (lambda boxes, poses: (scaled(boxes, 3.2808), poses), {"static_things_drift"}),
+    "poses 1 s late": (lambda boxes, poses: (boxes, lagging(poses, 1.0)), {"static_things_drift"}),
+    "our car turned": (lambda boxes, poses: (boxes, turned_poses(poses, 15.0)), {"static_things_drift"}),
+    "ten times as fast": (lambda boxes, poses: (later(boxes, 0.1), later(poses, 0.1)), {"other_pace", "two_ego_poses"}),
+    "ten times as slow": (lambda boxes, poses: (later(boxes, 10), later(poses, 10)), {"other_pace"}),
+    "turns conjugate": (lambda boxes, poses: (scaled(boxes, -1, "qx", "qy", "qz"), poses), {"moves_sideways"}),
+    "mirrored": (lambda boxes, poses: (mirrored(boxes), mirrored(poses)), {"against_the_road"}),
+    "w last": (lambda boxes, poses: (w_last(boxes), w_last(poses)), {"turns_lean", "moves_sideways"}),
+}  # fmt: skip
+QUAT = ["qw", "qx", "qy", "qz"]
+
+
+def w_last(rows: Frame) -> Frame:
+    return rows | dict(zip(QUAT, [rows[n] for n in QUAT[1:] + QUAT[:1]], strict=True))
+
+
+def turned_poses(poses: Frame, by_deg: float) -> Frame:
+    turn = Rotation.from_quat(np.column_stack([poses[n] for n in QUAT]), scalar_first=True)
+    quat = (turn * Rotation.from_euler("z", by_deg, degrees=True)).as_quat(scalar_first=True)
+    return poses | dict(zip(QUAT, quat.T, strict=True))
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("name", ["junction", pytest.param("real", marks=pytest.mark.real_data)])
+def test_no_convention_is_taken_for_another_in_silence(
+    tmp_path: Path, sample_drives: Path, name: str, attack: str
+) -> None:
+    """A log whose boxes or poses are read otherwise than they were written is refused, or all of it is in doubt."""
+    folder = sample_drives / "argoverse2" / name
+    if name == "real":
+        (folder,) = (REAL_DATA / "driving" / "av2").iterdir()
+    change, told = ATTACKS[attack]
+    made = tmp_path / "l1"
+    made.mkdir()
+    (made / "map").symlink_to(folder / "map")
+    (boxes_file,) = folder.glob("annotations*.feather")
+    tables = [pyarrow.feather.read_table(f) for f in (boxes_file, folder / "city_SE3_egovehicle.feather")]
+    frames = [{n: table[n].to_numpy().copy() for n in table.column_names} for table in tables]
+    for file, frame in zip((boxes_file.name, "city_SE3_egovehicle.feather"), change(*frames), strict=True):
+        pyarrow.feather.write_feather(pa.table(frame), made / file)
+    (ref,) = Argoverse2().scenes(tmp_path).scenes
+    if "turns_lean" in told:
+        with pytest.raises(RawDataError, match="turns_lean"):
+            Argoverse2().read(SceneFiles(tmp_path, ref))
+        return
+    if "two_ego_poses" in told and name == "real":  # rounded to times that differ by less than their pairs
+        with pytest.raises(RawDataError, match="two_ego_poses"):
+            Argoverse2().read(SceneFiles(tmp_path, ref))
+        return
+    scene = read(tmp_path, Argoverse2())
+    found = examine(scene)
+    about = {f.name: {g.subject for g in found if g.name == f.name} for f in found if f.stretches is None}
+    everyone = {actor.id for actor in scene.facts.actors}
+    assert {n for n, subjects in about.items() if subjects >= everyone} & told if told else not found
 
 
 @pytest.mark.parametrize(
@@ -771,20 +858,23 @@ def test_what_strays_is_what_a_plain_search_finds() -> None:
     local, known = rng.normal(0, 10, (4, 9, 2)), rng.random((4, 9)) < 0.7
     known[:, :2] = True
     axes = np.array([[[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]] for a in yaw])
-    strays = quality_checks._Strays.of(np.where(known[..., None], local, np.nan), known, axes, ego)
+    about = np.where(known[..., None], local, np.nan)
+
+    def strays(about_us: np.ndarray, turns: np.ndarray) -> quality_checks._Strays:
+        place = np.einsum("tij,ntj->nti", turns, about_us) + ego
+        return quality_checks._Strays.of(place, known, np.broadcast_to(turns, (4, 9, 2, 2)))
+
     for shift in (np.zeros(2), np.array([3.0, -1.5])):
         plain = []
         for thing in range(4):
             places = np.array([ego[t] + axes[t] @ (local[thing, t] + shift) for t in np.flatnonzero(known[thing])])
             plain.append(np.sqrt(((places - places.mean(0)) ** 2).sum(1).mean()))
-        assert strays.after(shift) == pytest.approx(plain)
+        assert strays(about, axes).after(shift) == pytest.approx(plain)
     place = rng.normal(0, 30, (4, 1, 2))
     about = np.einsum("tji,ntj->nti", axes, place - ego) - [2.5, -0.75]
-    assert quality_checks._shift(quality_checks._Strays.of(about, known, axes, ego)) == pytest.approx(
-        [2.5, -0.75], abs=1e-3
-    )
+    assert quality_checks._fitted(strays(about, axes)) == pytest.approx([2.5, -0.75], abs=1e-3)
     straight = np.repeat(np.eye(2)[None], 9, axis=0)
-    assert quality_checks._shift(quality_checks._Strays.of(about, known, straight, ego)).tolist() == [0, 0]
+    assert quality_checks._fitted(strays(about, straight)).tolist() == [0, 0]
 
 
 def test_who_is_within_whom_is_what_shapely_says() -> None:

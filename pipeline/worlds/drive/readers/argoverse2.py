@@ -35,7 +35,6 @@ from pipeline.worlds.drive.facts import (
 from pipeline.worlds.drive.readers import tracking
 from pipeline.worlds.drive.readers.argoverse2_parts import (
     CAMERAS,
-    UNIT_TOLERANCE,
     city_of,
     pictures_ahead,
     read_cameras,
@@ -49,6 +48,7 @@ POSES: Final = "city_SE3_egovehicle.feather"
 MAP: Final = "map/log_map_archive_*.json"
 EGO_CATEGORY: Final = "EGO_VEHICLE"
 POINTS_MAX: Final = 1e8  # of a sweep
+TURN: Final = ("qw", "qx", "qy", "qz")
 PLACE: Final = ("tx_m", "ty_m", "tz_m")
 POINT: Final = "the middle of the rear axle"
 REACH_MAX_M: Final = 1000.0  # no lidar sees as far: a box beyond has other units, or none
@@ -109,7 +109,7 @@ class Argoverse2(Reader):
         times_ns, at = times_ns[posed], at[posed]
         tracks = len(set(boxes["track_uuid"].tolist()))
         tracking.check_span(files, files.path / POSES, times_ns / 1e9, tracks)
-        rotation = matrices(table_of(poses, "qw", "qx", "qy", "qz")[at])
+        rotation = matrices(table_of(poses, *TURN)[at])
         origin_m = table_of(poses, *PLACE)[at]
         time = np.searchsorted(times_ns, boxes["timestamp_ns"])
         time = np.minimum(time, len(times_ns) - 1)
@@ -152,6 +152,7 @@ def _poses(files: SceneFiles, findings: Findings) -> Columns:
     """Poses of our car in order of time, one at each."""
     path = files.path / POSES
     poses = read_rows(files, path, _POSE)
+    tracking.refuse_leaning(files, path, table_of(poses, *TURN))
     sound = _sound(poses, ()) & (
         np.abs(np.nan_to_num(table_of(poses, *PLACE), nan=np.inf)) <= tracking.PLACE_MAX_M
     ).all(1)
@@ -177,6 +178,7 @@ def _boxes(files: SceneFiles, findings: Findings) -> Columns:
     """The usable rows of the annotations."""
     path = next((p for name in ANNOTATIONS if (p := files.path / name).is_file()), files.path / ANNOTATIONS[-1])
     boxes = read_rows(files, path, _BOX)
+    tracking.refuse_leaning(files, path, table_of(boxes, *TURN))
     sound = _sound(boxes, ("length_m", "width_m", "height_m"))
     near = (np.abs(np.nan_to_num(table_of(boxes, *PLACE), nan=np.inf)) < REACH_MAX_M).all(1)
     bad = ~sound | ~near
@@ -202,7 +204,7 @@ def _actors(
     boxes = {name: column[~twice] for name, column in boxes.items()}
     thing, time = thing[~twice], time[~twice]
     place_m = rotated(rotation[time], table_of(boxes, *PLACE)) + origin_m[time]
-    forward = rotated(rotation[time], matrices(table_of(boxes, "qw", "qx", "qy", "qz"))[..., :, 0])
+    forward = rotated(rotation[time], matrices(table_of(boxes, *TURN))[..., :, 0])
     tables = {
         "place_m": place_m,
         "yaw_deg": yaw_deg(forward)[:, None],
@@ -242,11 +244,11 @@ def _ego_box(rows: Columns, findings: Findings) -> VehicleBox | None:
 
 def _sound(rows: Columns, sizes: tuple[str, ...]) -> BoolArray:
     """Which rows are finite and turned by a quaternion of length 1."""
-    quat = table_of(rows, "qw", "qx", "qy", "qz")
+    quat = table_of(rows, *TURN)
     numbers = np.concatenate([quat, table_of(rows, *PLACE, *sizes)], axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
         length = np.sqrt((quat**2).sum(1))
-    return np.asarray(np.isfinite(numbers).all(1) & (np.abs(length - 1) <= UNIT_TOLERANCE))
+    return np.asarray(np.isfinite(numbers).all(1) & (np.abs(length - 1) <= tracking.UNIT_TOLERANCE))
 
 
 def _spread(key: FloatArray, values: FloatArray) -> FloatArray:

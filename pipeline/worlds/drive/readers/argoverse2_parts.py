@@ -17,7 +17,7 @@ from pipeline.formats.feather import Columns, read_feather
 from pipeline.geometry.angles import matrices
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.facts import Crossing, DriveCamera, Lane, Line
-from pipeline.worlds.drive.readers.tracking import Pictures, numbered, pictures_of
+from pipeline.worlds.drive.readers.tracking import UNIT_TOLERANCE, Pictures, numbered, pictures_of
 
 # av2/map/lane_segment.py
 KINDS: Final = {"VEHICLE": "vehicle", "BIKE": "bicycle", "BUS": "bus"}
@@ -154,9 +154,6 @@ def _line(points: tuple[_Point, ...]) -> Line:
 
 def _tuples(line: FloatArray) -> Line:
     return tuple((x, y, z) for x, y, z in line.round(_DIGITS).tolist())
-
-
-UNIT_TOLERANCE: Final = 1e-3  # of a quaternion's length; those of the released logs are off by 1e-12
 
 
 def table_of(rows: Columns, *names: str) -> FloatArray:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import IntArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.geometry.angles import matrices, yaw_deg
@@ -24,7 +24,6 @@ from pipeline.reading.footage import Footage
 from pipeline.reading.reader import ExpectedFile
 from pipeline.worlds.drive.facts import NUSCENES, TIME_STEP_S, Actor, Drive, DriveCamera, DriveScene, Ego
 from pipeline.worlds.drive.readers import tracking
-from pipeline.worlds.drive.readers.argoverse2_parts import UNIT_TOLERANCE
 from pipeline.worlds.drive.readers.nuscenes_tables import (
     AGAIN,
     AHEAD,
@@ -40,8 +39,6 @@ from pipeline.worlds.drive.readers.nuscenes_tables import (
 )
 
 POINT: Final = "the middle of the rear axle"
-UPRIGHT_MIN: Final = 0.9  # cosine of the tilt of a box or of our car, 26 degrees: no road is as steep
-LEAN_MAX: Final = 0.05  # share of those that lean, from which on quaternions are read in another order than written
 POINTS_MAX: Final = 1e8
 SIDE_MAX_PX: Final = 100_000
 _BENDY: Final = "vehicle.bus.bendy"  # every section has a box of its own, so that buses cannot be counted
@@ -150,8 +147,8 @@ def _posed(files: SceneFiles, scene: TabledScene, findings: Findings) -> IntArra
     place, turn = scene.ego_pose[:, :3], scene.ego_pose[:, 3:]
     near = (np.abs(np.nan_to_num(place, nan=np.inf)) <= tracking.PLACE_MAX_M).all(axis=1)
     timed = np.isfinite(scene.sample_us) & (np.abs(scene.sample_us) < 2**53)
-    _refuse_leaning(files, "ego_pose.json", turn)
-    sound = near & _upright(turn) & timed
+    tracking.refuse_leaning(files, files.path / "ego_pose.json", turn)
+    sound = near & tracking.upright(turn) & timed
     if missing.any():
         message = f"{int(missing.sum())} of {count} samples have no pose of our car, and were left out"
         findings.add(doubt("no_ego_pose", "log", message, AGAIN, int(missing.sum()), 0, "samples"))
@@ -170,32 +167,13 @@ def _posed(files: SceneFiles, scene: TabledScene, findings: Findings) -> IntArra
     return order
 
 
-def _refuse_leaning(files: SceneFiles, table: str, quat_wxyz: FloatArray) -> None:
-    """Raises RawDataError where too many turns (N, 4) of length 1 do not keep z upright: nothing on a road leans so."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        unit = np.abs(np.sqrt((quat_wxyz**2).sum(1)) - 1) <= UNIT_TOLERANCE
-    leaning = int((unit & ~_upright(quat_wxyz)).sum())
-    if leaning > LEAN_MAX * max(int(unit.sum()), 1):
-        message = f"{leaning} of {int(unit.sum())} turns lean by over 26 degrees (limit {LEAN_MAX:.0%} of them)"
-        raise files.fault(
-            files.path / table, "turns_lean", message, "give quaternions as w, x, y, z, in a frame with z up"
-        )
-
-
-def _upright(quat_wxyz: FloatArray) -> BoolArray:
-    """Which turns (N, 4) have length 1 and keep z upright."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        unit = np.abs(np.sqrt((quat_wxyz**2).sum(1)) - 1) <= UNIT_TOLERANCE
-        return np.asarray(unit & (1 - 2 * (quat_wxyz[:, 1] ** 2 + quat_wxyz[:, 2] ** 2) >= UPRIGHT_MIN))
-
-
 def _actors(files: SceneFiles, scene: TabledScene, time_of: IntArray, findings: Findings) -> tuple[Actor, ...]:
     """All with a track, by id."""
     names, words = np.array(scene.box_thing, dtype=object), np.array(scene.box_word, dtype=object)
     place, size, turn, points = np.split(scene.box, [3, 6, 10], axis=1)
-    sound = np.isfinite(scene.box[:, :10]).all(axis=1) & _upright(turn)
+    sound = np.isfinite(scene.box[:, :10]).all(axis=1) & tracking.upright(turn)
     sound &= (np.abs(np.nan_to_num(place, nan=np.inf)) <= tracking.PLACE_MAX_M).all(axis=1) & (names != "")
-    _refuse_leaning(files, ANNOTATIONS, turn)
+    tracking.refuse_leaning(files, files.path / ANNOTATIONS, turn)
     for name in sorted(set(names[~sound].tolist())):
         count = int((names[~sound] == name).sum())
         message = (
@@ -241,7 +219,7 @@ def _camera(camera: MountedCamera, findings: Findings) -> DriveCamera | None:
     mount, lens = camera.mount, np.array(camera.mount.intrinsics, dtype=np.float64)
     numbers = np.array([*mount.place_m, *mount.quat_wxyz, camera.width, camera.height])
     with np.errstate(over="ignore", invalid="ignore"):
-        unit = abs(float(np.sqrt((np.array(mount.quat_wxyz) ** 2).sum())) - 1) <= UNIT_TOLERANCE
+        unit = abs(float(np.sqrt((np.array(mount.quat_wxyz) ** 2).sum())) - 1) <= tracking.UNIT_TOLERANCE
     sized = 1 <= camera.width <= SIDE_MAX_PX and 1 <= camera.height <= SIDE_MAX_PX
     if not (lens.shape == (3, 3) and np.isfinite(lens).all() and np.isfinite(numbers).all() and unit and sized):
         message = f"the calibration of {mount.channel} is not whole"

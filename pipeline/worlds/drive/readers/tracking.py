@@ -24,6 +24,9 @@ LASTS_MAX_S: Final = 20_000.0  # five and a half hours
 CELLS_MAX: Final = 20_000_000  # half a gigabyte of places; an hour of 250 things at 20 Hz has as many
 PLACE_MAX_M: Final = 100_000.0  # from the zero of a log's frame; no city is as large
 SPEED_MAX_MPS: Final = 1000.0  # of what is recorded; what is odd below it is doubted later
+UNIT_TOLERANCE: Final = 1e-3  # of a quaternion's length; those of the released logs are off by 1e-12
+UPRIGHT_MIN: Final = 0.9  # cosine of the tilt of a box or of our car, 26 degrees: no road is as steep
+LEAN_MAX: Final = 0.05  # share of those that lean, from which on quaternions are read in another order than written
 SIZE_VARIES_M: Final = 0.05  # a thing's size is given anew with every box; the released ones never change
 
 
@@ -69,6 +72,23 @@ def check_span(files: SceneFiles, path: Path, times_s: FloatArray, things: int) 
     if len(times_s) * things > CELLS_MAX:
         message = f"{things} tracks at {len(times_s)} times are over {CELLS_MAX:,} places"
         raise files.fault(path, "too_large", message, "cut the log into parts")
+
+
+def refuse_leaning(files: SceneFiles, path: Path, quat_wxyz: FloatArray) -> None:
+    """Raises RawDataError where too many turns (N, 4) of length 1 do not keep z upright: nothing on a road leans so."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        unit = np.abs(np.sqrt((quat_wxyz**2).sum(1)) - 1) <= UNIT_TOLERANCE
+    leaning = int((unit & ~upright(quat_wxyz)).sum())
+    if leaning > LEAN_MAX * max(int(unit.sum()), 1):
+        message = f"{leaning} of {int(unit.sum())} turns lean by over 26 degrees (limit {LEAN_MAX:.0%} of them)"
+        raise files.fault(path, "turns_lean", message, "give quaternions as w, x, y, z, in a frame with z up")
+
+
+def upright(quat_wxyz: FloatArray) -> BoolArray:
+    """Which turns (N, 4) have length 1 and keep z upright."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        unit = np.abs(np.sqrt((quat_wxyz**2).sum(1)) - 1) <= UNIT_TOLERANCE
+        return np.asarray(unit & (1 - 2 * (quat_wxyz[:, 1] ** 2 + quat_wxyz[:, 2] ** 2) >= UPRIGHT_MIN))
 
 
 def stretches(thing: IntArray, time: IntArray, tables: Mapping[str, FloatArray]) -> dict[int, TrackStretch]:

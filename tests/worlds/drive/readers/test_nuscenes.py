@@ -23,8 +23,9 @@ from pipeline.samples.drive.write import PLANS
 from pipeline.worlds.drive.facts import CATEGORIES, NUSCENES, DriveScene
 from pipeline.worlds.drive.quality_checks import examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
-from pipeline.worlds.drive.readers.nuscenes import NuScenes, _camera, _upright
+from pipeline.worlds.drive.readers.nuscenes import NuScenes, _camera
 from pipeline.worlds.drive.readers.nuscenes_tables import WORD_MAX, MountedCamera, SensorMount, _shaped, _word
+from pipeline.worlds.drive.readers.tracking import upright
 from pipeline.worlds.registry import READERS
 from tests.conftest import REAL_DATA
 from tests.environment import times
@@ -156,15 +157,15 @@ def test_real_tables_of_lyft_are_read_as_far_as_they_go() -> None:
 
 
 @pytest.mark.parametrize("way", [1, -1])
-@pytest.mark.parametrize(("tilt_deg", "upright"), [(25.8, True), (25.9, False), (90.0, False), (180.0, False)])
-def test_what_leans_by_26_degrees_to_any_side_is_not_upright(tilt_deg: float, way: int, upright: bool) -> None:
+@pytest.mark.parametrize(("tilt_deg", "stands"), [(25.8, True), (25.9, False), (90.0, False), (180.0, False)])
+def test_what_leans_by_26_degrees_to_any_side_is_not_upright(tilt_deg: float, way: int, stands: bool) -> None:
     """Its cosine is 0.9 at 25.84 degrees; whichever way it heads (a half turn about z swaps what x and y are for)."""
     half = np.radians(tilt_deg) / 2
     sides = way * np.array([[1, 0], [0, 1], [0.6, 0.8], [-0.6, 0.8]])
     leans = np.column_stack([np.full(4, np.cos(half)), np.sin(half) * sides, np.zeros(4)])
-    assert _upright(leans).tolist() == [upright] * 4
-    assert not _upright(leans * 1.1).any(), "no unit quaternions"
-    assert not _upright(leans * np.nan).any()
+    assert upright(leans).tolist() == [stands] * 4
+    assert not upright(leans * 1.1).any(), "no unit quaternions"
+    assert not upright(leans * np.nan).any()
 
 
 def _turned(order: list[int], signs: list[int]) -> Callable[[Box], Box]:
