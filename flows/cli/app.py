@@ -452,10 +452,11 @@ def list_tasks(
     out: Annotated[
         Path | None, typer.Option(help="For an agent: .jsonl, with the system prompt.", show_default="none")
     ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="List every task.")] = False,
     as_json: Json = False,
 ) -> None:
     """Lists the 58 instructions of Embodied4C: where each starts, how long it may take, how it is scored."""
-    configure_output(as_json=as_json)
+    configure_output(verbose=verbose, as_json=as_json)
     from flows.cli.vln import list_tasks
 
     list_tasks(seed, domain, out)

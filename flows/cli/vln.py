@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flows.cli.output.console import console, print_json
+from flows.cli.output.console import console, output_options, print_json
 from flows.cli.output.tables import print_listing
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -18,6 +19,7 @@ from pipeline.core.tables import ReleaseListing
 
 if TYPE_CHECKING:
     from pipeline.benchmarks.embodied4c.vln.rules import TrialOutcome
+    from pipeline.benchmarks.embodied4c.vln.specification import Specification
     from pipeline.core.arrays import FloatArray
 
 
@@ -98,12 +100,29 @@ def list_tasks(seed: int, domain: str | None, out: Path | None) -> None:
     if domain is not None and domain not in DOMAINS:
         raise ConfigError(f"there is no embodiment {domain!r}; choose one of {', '.join(DOMAINS)}")
     tasks = [task for task in specifications(seed).values() if domain in (None, task.domain)]
-    rows = [
-        (t.id, t.domain, t.instruction, t.start, f"{t.timeout_s:g} s", "0 or 100" if t.binary else "graded")
-        for t in tasks
-    ]
-    heads = ("task", "embodiment", "instruction", "start", "time", "points")
-    shown = ReleaseListing(f"VLN tasks, seed {seed}", heads, rows, words=heads[1:], sentences=("instruction", "start"))
+    rows: list[tuple[str, ...]]
+    heads: tuple[str, ...]
+    if domain is None and not output_options.verbose:
+        levels = [tuple(level) for _, level in groupby(tasks, lambda task: task.id.partition(".")[0])]
+        shortest = [min((task.instruction for task in level), key=len) for level in levels]
+        rows = [
+            (_ends([task.id for task in level]), level[0].domain, instruction, _times(level))
+            for level, instruction in zip(levels, shortest, strict=True)
+        ]
+        heads = ("tasks", "embodiment", "for example", "time")
+        note = "--verbose lists every task, --domain those of one embodiment, --out writes all to a file."
+        shown = ReleaseListing(
+            f"{len(tasks)} VLN tasks, seed {seed}", heads, rows, note=note, words=heads, sentences=heads[2:3]
+        )
+    else:
+        rows = [
+            (t.id, t.domain, t.instruction, t.start, f"{t.timeout_s:g} s", "0 or 100" if t.binary else "graded")
+            for t in tasks
+        ]
+        heads = ("task", "embodiment", "instruction", "start", "time", "points")
+        shown = ReleaseListing(
+            f"VLN tasks, seed {seed}", heads, rows, words=heads[1:], sentences=("instruction", "start")
+        )
     print_listing(shown)
     told = [
         {"id": t.id, "domain": t.domain, "name": t.name, "instruction": t.instruction, "start": t.start}
@@ -115,6 +134,15 @@ def list_tasks(seed: int, domain: str | None, out: Path | None) -> None:
         write_atomically(out, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
         console.print(f"For an agent: {out}")
     print_json({"seed": seed, "tasks": told})
+
+
+def _ends(names: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys((names[0], names[-1])))
+
+
+def _times(tasks: Sequence[Specification]) -> str:
+    times_s = sorted(task.timeout_s for task in tasks)
+    return f"{_ends([f'{time_s:g}' for time_s in times_s])} s"
 
 
 def _named(option: str, texts: Sequence[str], known: Collection[str] | None) -> dict[str, str]:

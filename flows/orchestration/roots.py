@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from flows.cli.output.console import console, errors, start_spinner, stop_spinner
+from flows.cli.output.console import console, start_spinner, stop_spinner
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.arguments import split_root
 from pipeline.core.errors import ConfigError, require_extra
@@ -79,8 +79,9 @@ def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dic
             )
         stop_spinner()
         console.print(f"Writing sample {names} first (no --root given): about half a minute")
-        with errors.status("Writing samples"):
-            for own in made:
-                own.write(folder)
+        start_spinner(f"Writing sample {names}")
+        for own in made:
+            own.write(folder)
+        stop_spinner()
         write_atomically(mark, version.encode())
     return {name: folder / name for own in made for name in own.readers}

@@ -10,6 +10,7 @@ import codecs
 import gzip
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,8 @@ from pipeline.core.groups import first_named
 
 CELL_MOST: Final = 32_767  # characters of a cell of .xlsx; the rest is cut off
 TABLE_BYTES_MAX: Final = 128 * 2**20  # of a table, which takes some fifteen times as much memory
-ROWS_BYTES_MAX: Final = 2**30  # of lines of JSON
+ROWS_BYTES_MAX: Final = 2**30  # of lines of JSON, and of a log with what its model was shown
+_MEDIA: Final = re.compile(rb'"data:(?:image|video)/[\w.+-]+;base64,[\w+/=]*"')  # as inspect_ai logs it
 GZIP: Final = ".gz"
 SAMPLES: Final = "*_samples_*.jsonl"  # as lmms-eval names them
 TRAJECTORY: Final = "trajectory.json"  # one question each, as `EmbodiedView.save` writes them
@@ -67,9 +69,7 @@ def rows_of_file(path: Path) -> list[Any]:
             f"{path}: results are read as {', '.join(_READERS)}, also with {GZIP}; give a file that ends so"
         )
     try:
-        most = ROWS_BYTES_MAX if suffix == ".jsonl" else TABLE_BYTES_MAX
-        raw = read_file(path, most)
-        return read(_unpacked(raw, most) if path.suffix.lower() == GZIP else raw)
+        return read(_bytes(path, suffix))
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: no such file") from error
     except Exception as error:  # of six libraries, which raise what they like for a damaged file
@@ -91,6 +91,15 @@ def _suffix(path: Path) -> str:
     """Its ending, without one that says that it is packed."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     return next((suffix for suffix in reversed(suffixes) if suffix != GZIP), "")
+
+
+def _bytes(path: Path, suffix: str) -> bytes:
+    most = ROWS_BYTES_MAX if suffix in (".json", ".jsonl") else TABLE_BYTES_MAX
+    if (size := path.stat().st_size) > most:
+        hint = "run inspect eval with --no-log-images, or " if suffix == ".json" else ""
+        raise ValueError(f"{size} bytes, over {most}; {hint}split it into several files")
+    raw = read_file(path, most)
+    return _unpacked(raw, most) if path.suffix.lower() == GZIP else raw
 
 
 def _unpacked(raw: bytes, most: int) -> bytes:
@@ -134,6 +143,9 @@ def _named(table: pd.DataFrame) -> list[Any]:
 
 
 def _json(raw: bytes) -> list[Any]:
+    raw = _MEDIA.sub(b'""', raw)
+    if len(raw) > TABLE_BYTES_MAX:
+        raise ValueError(f"{len(raw)} bytes without pictures, over {TABLE_BYTES_MAX}; split it into several files")
     found = json.loads(raw)
     if isinstance(found, dict) and "trajectory" in found:
         return [found]

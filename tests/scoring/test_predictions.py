@@ -171,6 +171,25 @@ def test_a_damaged_spreadsheet_and_one_too_large_are_told_in_a_line(
             read_predictions([tmp_path / name])
 
 
+def test_logs_of_inspect_hold_pictures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """They are not parsed, so that they count to the limit of rows alone; what only begins as one is a reply."""
+    monkeypatch.setattr(predictions, "TABLE_BYTES_MAX", 1000)
+    log = tmp_path / "log.json"
+    sample = {"id": 1, "epoch": 1, "output": {"completion": "data:image/png;base64,AB is B"}}
+    log.write_text(
+        json.dumps({"eval": {}, "samples": [sample | {"attachments": {"x": f"data:image/jpeg;base64,{'A' * 3000}"}}]})
+    )
+    assert [row.reply for row in read_predictions([log]).rows] == ["data:image/png;base64,AB is B"]
+    monkeypatch.setattr(predictions, "ROWS_BYTES_MAX", 1000)
+    with pytest.raises(ConfigError, match=r"bytes, over 1000; run inspect eval with --no-log-images"):
+        read_predictions([log])
+    log.write_text(json.dumps([{"id": n, "answer": "B"} for n in range(40)]))
+    monkeypatch.undo()
+    monkeypatch.setattr(predictions, "TABLE_BYTES_MAX", 500)
+    with pytest.raises(ConfigError, match="bytes without pictures, over 500"):
+        read_predictions([log])
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "json"])
 def test_encodings_that_spreadsheets_write(suffix: str, encoding: str, tmp_path: Path) -> None:

@@ -112,14 +112,28 @@ class Release(VsiBench):
         return {"overall": 100 * whole, **{name: 100 * value for name, value in tasks.items()}}
 
     def _aggregate(self, mcq_df, na_df):
-        """As VSI-Bench does it, over the types that are asked: of a release without one level of direction too."""
-        found = super()._aggregate(mcq_df, na_df)
-        columns = ((mcq_df, "hit"), (na_df, "MRA:.5:.95:.05"))
-        marks = [(self.rows[str(n)], v) for df, name in columns if len(df) for n, v in zip(df["index"], df[name])]
+        """As VSI-Bench does it, over the types that are asked: of a release without one level of direction too.
+
+        Types that VSI-Bench does not have are marked as in `mark`, and stand beside the overall figure.
+        """
+        own, marks = [], []
+        for df, name in ((mcq_df, "hit"), (na_df, "MRA:.5:.95:.05")):
+            rows = [self.rows[str(n)] for n in df["index"]]
+            known = [row["marked_as"] == "vsibench" for row in rows]
+            own.append(df[known])
+            values = df[name] if len(df) else ()
+            theirs = zip(rows, known, values, df["prediction"])
+            marks += [(row, value if is_known else mark(row, said)) for row, is_known, value, said in theirs]
+        found = super()._aggregate(*own)
         whole, tasks = means(marks)
         found["overall"] = 100 * whole
         if "object_rel_direction" in tasks:
             found["object_rel_direction_accuracy"] = 100 * tasks["object_rel_direction"]
+        further = {row["question_type"] for row, _ in marks if not row["family"]}
+        found |= {f"{name}_accuracy": 100 * value for name, value in tasks.items() if name in further}
+        figures = {name: value for name, value in found.items() if not name.startswith("tabulated")}
+        found["tabulated_keys"] = ", ".join(figures)
+        found["tabulated_results"] = ", ".join(f"{value:.3f}" for value in figures.values())
         return found
 
 

@@ -1,7 +1,7 @@
 """This release as a task of inspect_ai.
 
 export SCAN2QA_VIDEOS=outputs/BUILD/videos
-inspect eval scan2qa_task.py -T table=TABLE -T frames=32 --model PROVIDER/MODEL --log-format json
+inspect eval scan2qa_task.py -T table=TABLE -T frames=32 --model PROVIDER/MODEL --log-format json --no-log-images
 
 TABLE is the name of a table in the folder above, without its ending. `frames` is how many evenly spaced frames of a
 video a model is shown (they are taken by PyAV: pip install av pillow); 0: the video itself, for models that take one.
