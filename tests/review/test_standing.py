@@ -118,20 +118,6 @@ def test_after_a_rebuild_changed_questions_are_stale_and_return_to_the_queue() -
     assert [board.next_item("ann", 0.0), board.standing(2).state] == [2, "stale"]
 
 
-def test_two_look_at_each_question_and_what_one_has_begun_comes_back() -> None:
-    items = [item_of(question(n)) for n in (1, 2, 4)]
-    board = Board(items, [])
-    assert [board.next_item(name, 0.0) for name in ("ann", "bo", "cy")] == [1, 1, 2]
-    assert board.next_item("ann", 1.0) == 1  # not left yet
-    board.apply(event(items[0], "ann", "answer", answer="A"))
-    assert (board.answer(1, "ann"), board.answer(1, "bo"), board.answer(2, "ann")) == ("A", None, None)
-    assert board.next_item("ann", 1.0) == 1  # answered otherwise than the truth, and not decided
-    assert board.next_item("ann", 1.0, after=1) == 2  # who goes on goes on: cy's needs a second
-    board.apply(event(items[0], "ann", "accept"))
-    assert board.next_item("dee", 1.0) == 4  # both others are taken
-    assert board.next_item("dee", 2.0 + LEASE_S) == 1  # after a while they are free again
-
-
 def test_who_answers_and_leaves_keeps_nobody_waiting_and_may_come_back() -> None:
     item = item_of(question(1))
     board = Board([item], [])
@@ -213,6 +199,7 @@ def test_the_next_item_is_the_one_of_a_plain_reference_and_none_waits_for_more_t
             (answered if answer else decided).add(at)
             if not answer:
                 held.pop(at, None)
+    assert {(item, name) for item in items for name in last if board.answer(item, name)} == answered
     if "wait" not in {step for _, step in steps}:  # no lease has ended
         assert all(len(board.reviews(item)) <= REVIEWERS for item in items)
 

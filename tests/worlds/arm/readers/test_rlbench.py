@@ -383,3 +383,10 @@ def test_an_arm_that_is_a_fifth_longer_is_another() -> None:
     model, values = placed_of(1.2 * TIPS + FOOT)
     assert model is None
     assert values == {"other_arm": pytest.approx(spread_m(0.2 * TIPS), abs=1e-6)}
+
+
+def test_a_hand_that_hardly_moves_tells_no_arm() -> None:
+    """Less than 10 cm along each axis, wherever it is; a decimetre is enough to tell that it is another."""
+    ways = (TIPS - TIPS[0]) / np.ptp(TIPS, axis=0).max()
+    assert placed_of(0.099 * ways + FOOT) == (None, {})
+    assert placed_of(0.101 * ways + FOOT)[1].keys() == {"other_arm"}

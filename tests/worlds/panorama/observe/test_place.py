@@ -170,28 +170,6 @@ def test_a_street_that_is_far_or_one_of_two_is_in_doubt(
     assert all(finding.measured is not None and finding.limit is not None for finding in findings.values())
 
 
-def test_on_a_square_one_is_at_no_distance_from_it(tmp_path: Path) -> None:
-    """A square of 220 m with a street 10 m from its middle: one stands on the square, whose border is 110 m away."""
-    ring = ((8.0, 0.0), (8.002, 0.0), (8.002, 0.002), (8.0, 0.002), (8.0, 0.0))
-    known = gazetteer(
-        tmp_path,
-        line("Market Square", *ring, area="yes", highway="pedestrian"),
-        line("A", (8.0011, 0.0), (8.0011, 0.01)),
-    )
-    found, _ = place(known, 0.001, 8.001)
-    assert (found.street, found.street_m, found.next_street) == ("Market Square", 0.0, "A")
-    assert place(known, 0.001, 8.0021)[0].street == "Market Square"  # 11 m beside it
-
-
-def test_streets_across_the_180th_meridian(tmp_path: Path) -> None:
-    known = gazetteer(
-        tmp_path, line("A", (179.9999, -0.01), (179.9999, 0.01)), line("B", (-179.999, -1), (-179.999, 1))
-    )
-    for lon in (179.9998, -179.9999):
-        found, _ = place(known, 0.0, lon)
-        assert (found.street, found.next_street) == ("A", "B")
-
-
 def test_a_place_in_the_sea_and_one_in_two_countries(tmp_path: Path) -> None:
     known = gazetteer(
         tmp_path,
