@@ -19,7 +19,16 @@ from pipeline.reading.files import SceneFiles
 from pipeline.worlds.arm.facts import EpisodeScene
 from pipeline.worlds.arm.readers import rlbench
 from pipeline.worlds.arm.readers.rlbench import RLBench
-from pipeline.worlds.arm.readers.rlbench_robot import CHAINS, OFF_MAX_M, PANDA, RatioChain, arm_of, placed
+from pipeline.worlds.arm.readers.rlbench_robot import (
+    CHAINS,
+    OFF_MAX_M,
+    PANDA,
+    RatioChain,
+    arm_of,
+    fit,
+    fit_zero,
+    placed,
+)
 from pipeline.worlds.arm.readers.series import step_of
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
@@ -390,3 +399,43 @@ def test_a_hand_that_hardly_moves_tells_no_arm() -> None:
     ways = (TIPS - TIPS[0]) / np.ptp(TIPS, axis=0).max()
     assert placed_of(0.099 * ways + FOOT) == (None, {})
     assert placed_of(0.101 * ways + FOOT)[1].keys() == {"other_arm"}
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_bases_and_tools_of_arms_are_those_of_plain_matrices(chain: RatioChain) -> None:
+    """Of Craig's transforms, multiplied joint by joint; base and tool by least squares of all equations at once."""
+    rng = np.random.default_rng(7)
+    angles = rng.uniform(-1.5, 1.5, (30, len(chain.a_m)))
+    places, axes = np.empty((30, 3)), np.empty((30, 3))
+    for n, row in enumerate(angles + (np.array(chain.zero) if chain.zero else 0.0)):
+        pose = np.eye(4)
+        for theta, a, d, alpha in zip(row, chain.a_m, chain.d_m, chain.alpha, strict=True):
+            (ct, st), (ca, sa) = ((np.cos(x), np.sin(x)) for x in (theta, alpha))
+            pose = pose @ [
+                [ct, -st, 0, a],
+                [st * ca, ct * ca, -sa, -d * sa],
+                [st * sa, ct * sa, ca, d * ca],
+                [0, 0, 0, 1],
+            ]
+        places[n], axes[n] = pose[:3, 3], pose[:3, 2]
+    assert chain.hand(angles) == (pytest.approx(places), pytest.approx(axes))
+    tips = places + 0.17 * axes + FOOT + rng.normal(0, 0.01, (30, 3))
+    if chain.tool_m is None:
+        known = np.concatenate([np.tile(np.eye(3), (30, 1)), axes.reshape(-1, 1)], axis=1)
+        *base, tool = np.linalg.lstsq(known, (tips - places).ravel())[0]
+    else:
+        tool = chain.tool_m
+        base = (tips - places - tool * axes).mean(0)
+    found = fit(chain, angles, tips)
+    assert found.base_m == pytest.approx(np.array(base))
+    assert found.off_m == pytest.approx(np.linalg.norm(tips - places - tool * axes - base, axis=1).max())
+    assert chain.tip_m(angles) == pytest.approx(places + (chain.tool_m or 0.0) * axes)
+
+
+def test_the_zero_of_a_joint_is_found_to_a_hundredth_of_a_degree() -> None:
+    for joint, shift_deg in ((1, 7.133), (3, -19.99)):
+        turned = ANGLES + np.radians(shift_deg) * (np.arange(7) == joint)
+        found = fit_zero(PANDA, ANGLES, PANDA.tip_m(turned) + FOOT)
+        assert (found.joint, np.degrees(found.shift)) == (joint, pytest.approx(shift_deg, abs=0.0051))
+        assert found.off_m < 1e-4
+        assert found.base_m == pytest.approx(FOOT, abs=1e-4)
