@@ -17,10 +17,8 @@ from pipeline.questions.task import Number
 
 LETTERS: Final = "ABCDEFGHIJ"
 NUMERIC_CHOICES: Final = 4
-FEW: Final = 12  # of so many possible numbers at most, ratios would tell that the truth is a large one
-# Between neighbouring numeric choices. Ours: the closer, the less a typical value tells which is true; and closer than
-# 1.2 a person who estimates well could not tell them apart.
-RATIO: Final = (1.25, 1.6)
+RATIO: Final = 1.4  # between numbers of which nothing is known; closer than 1.2 who estimates well takes them for one
+_POWERS: Final = (1.0, RATIO, RATIO * RATIO, RATIO * RATIO * RATIO, RATIO * RATIO * RATIO * RATIO)
 
 
 def balanced_letters(scene: str, task: str, choices: Sequence[int]) -> list[int]:
@@ -116,18 +114,12 @@ def numeric_choices(
     most: float = math.inf,
     usual: Sequence[float] = (),
 ) -> tuple[str, ...]:
-    """Four numbers in ascending order, the truth among them, drawn from the question's id.
-
-    Each is the one before it times a ratio of `RATIO`, drawn alike whichever of them is true; so no distance between
-    them tells which is. (The paper draws them between 0.25 and 1.75 of the truth, no two within a share of it: there
-    the largest whose share fits into the smallest gap is true in 83% of the rooms.) Which place the truth takes is
-    drawn too. Where answers gather around a usual one, the truth would often be the option nearest to that; so of the
-    places those that bring the four towards the usual are drawn more often (`_weight`): over the answers of a
-    task, each place and each option is then right as often as the others, whatever the four numbers are.
-
-    Where quantiles of the answers are known (``number.by_kind``), the others are drawn from these instead (`_spread`).
+    """Four numbers in ascending order, the truth among them, drawn from the question's id by quantiles (`_spread`).
 
     Numbers that are written alike are moved apart by one step, and none is below one step, or above what is possible.
+
+    (The paper draws them between 0.25 and 1.75 of the truth, no two within a share of it: there the largest whose share
+    fits into the smallest gap is true in 83% of the rooms.)
 
     Args:
         question: its id.
@@ -136,27 +128,19 @@ def numeric_choices(
         step: to which it is asked for; None: one unit of the form's last decimal.
         most: the largest number that is possible, at least the truth.
         usual: numbers in ascending order, between any two neighbours of which equally many answers of its kind lie
-            (`balance.Balance.usual`); none: those of its form, where it has some.
+            (`balance.Balance.usual`, `Number.quantiles`); none: where nothing is known, the truth may have any place
+            among four numbers each `RATIO` times the one below.
     """
     rng = rng_for(question, "choices")
     step = step or 10.0**-number.decimals
     units = round(float(truth) / step)
-    if known := usual or number.quantiles:
-        last = most if most == math.inf else math.floor(most / step + 1e-9)
-        spread = _spread(units, [n / step for n in known], last, float(rng.random()))
-        return tuple(stepped(n * step, step) for n in spread)
-    ratios = [RATIO[0] + (RATIO[1] - RATIO[0]) * float(u) for u in rng.random(NUMERIC_CHOICES - 1)]
-    rows = [row for place in range(NUMERIC_CHOICES) if (row := _row(units, place, ratios)) is not None]
-    if most < math.inf:
-        last = math.floor(most / step + 1e-9)
-        possible = [row for row in rows if row[-1] <= last] if last > FEW else []
-        rows = possible or _windows(units, last)
-    weights = [_weight([n * step for n in row], number) for row in rows]
-    at, drawn = float(rng.random()) * sum(weights), 0
-    while drawn < len(rows) - 1 and at >= weights[drawn]:
-        at -= weights[drawn]
-        drawn += 1
-    return tuple(stepped(n * step, step) for n in rows[drawn])
+    last = most if most == math.inf else math.floor(most / step + 1e-9)
+    lot = float(rng.random())
+    if not usual:
+        below, part = divmod(NUMERIC_CHOICES * float(rng.random()), 1)
+        lowest = units * step / (_POWERS[int(below)] * (1 + (RATIO - 1) * part))
+        usual = [lowest * power for power in _POWERS]
+    return tuple(stepped(n * step, step) for n in _spread(units, [n / step for n in usual], last, lot))
 
 
 def _spread(truth: int, usual: Sequence[float], most: float, lot: float) -> list[int]:
@@ -205,38 +189,3 @@ def _shares(knots: Sequence[int], truth: int, most: float) -> FloatArray:
         mass[truth], mass[near] = mass[near] or 1.0, 0.0
         mass[truth] = mass[truth] or 1.0
     return mass
-
-
-def _windows(truth: int, most: int) -> list[list[int]]:
-    """All runs of whole numbers from 1 to the most that is possible, the truth in each at another place."""
-    width = min(NUMERIC_CHOICES, most)
-    firsts = range(max(1, truth - width + 1), min(truth, most - width + 1) + 1)
-    return [list(range(first, first + width)) for first in firsts]
-
-
-def _row(truth: int, place: int, ratios: Sequence[float]) -> list[int] | None:
-    """Four numbers in units of the last decimal with the truth at a place; None where there is no room below it."""
-    row = [truth]
-    factor = 1.0
-    for ratio in reversed(ratios[:place]):
-        factor /= ratio
-        row.insert(0, min(round(truth * factor), row[0] - 1))
-    factor = 1.0
-    for ratio in ratios[place:]:
-        factor *= ratio
-        row.append(max(round(truth * factor), row[-1] + 1))
-    return row if row[0] >= 1 or place == 0 else None
-
-
-def _weight(row: Sequence[float], number: Number) -> float:
-    """How often four numbers are offered: 1 / (m ** -below + m ** above), m their geometric mean over the usual answer.
-
-    That is a bell over log m, without a logarithm, whose last digit would be the machine's. Four numbers that are
-    offered so often contain, each at any place, the answers of a bell that is wider by their own spread: the slopes
-    of a task are found by trying which give the answers at hand.
-    """
-    if number.usual is None:
-        return 1.0
-    ratio = math.sqrt(math.sqrt(math.prod(value / number.usual for value in row)))
-    below, above = number.slopes
-    return float(ratio**below / (1 + ratio ** (below + above)))

@@ -403,7 +403,7 @@ def _questions(
 def _offer(row: dict[str, Any], task: Task[Any], usual: Usual, *, as_released: bool) -> tuple[str, ...]:
     """The options of one question, in no order yet."""
     if isinstance(task.form, Number):
-        known = usual.get(_kind(task, row["operands"]), ())
+        known = usual.get(_kind(task, row["operands"])) or task.form.quantiles_of(row["operands"])
         told = {fact["name"]: fact["value"] for fact in row["evidence"] or () if fact["name"] in (TOO_FINE, MOST)}
         return numeric_choices(row["id"], row["answer"], task.form, told.get(TOO_FINE), told.get(MOST, math.inf), known)
     own = row["wrong"] is not None

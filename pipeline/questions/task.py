@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -57,19 +58,24 @@ class Number:
     """Answers are numbers: how they are written, and where they lie.
 
     Attributes:
-        usual: the answer that most answers lie around; None: not known.
-        slopes: powers by which answers become rare below and above it (`choices.numeric_choices`).
         quantiles: numbers in ascending order, between any two neighbours of which equally many answers lie.
+        usual: how large a thing of a name usually is: quantiles are multiples of the square root of that.
         by_kind: whether the first operand says of what kind a question is, and each build measures what is usual of it
             (`balance.Balance.usual`).
     """
 
     decimals: int
     unit: str
-    usual: float | None = None
-    slopes: tuple[int, int] = (0, 0)
     quantiles: tuple[float, ...] = ()
+    usual: Callable[[str], float] | None = None
     by_kind: bool = False
+
+    def quantiles_of(self, operands: Iterable[str]) -> Sequence[float]:
+        """Those of a question about some things. The root: asked are the unusual ones, of which a name tells less."""
+        if self.usual is None:
+            return self.quantiles
+        scale = math.sqrt(sum(map(self.usual, operands)))
+        return [scale * quantile for quantile in self.quantiles]
 
 
 @dataclass(frozen=True)
