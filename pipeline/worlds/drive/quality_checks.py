@@ -46,7 +46,7 @@ FAR_M: Final = 300.0  # no lidar or camera of a car sees as far
 WALKS_M: Final = 3.0  # from which on somebody walks
 WALKS_AT: Final = 0.75  # of the times of a track, by speed: who walks also waits
 WALKS_MPS: Final = (0.5, 2.6)  # of the real log at hand 1.3; 0.6 is a shuffle in a crowd (Fruin), 2.6 a jog
-DRIVES_MPS: Final = (1.0, 70.0)  # of vehicles that move, in the middle
+DRIVES_MPS: Final = (0.4, 70.0)  # of vehicles that move, in the middle
 GRIP_MPS2: Final = 12.0  # tyres hold 10 on dry roads
 GRIPS_AT: Final = 0.9
 KEEP_RIGHT: Final = frozenset({"atx", "dtw", "mia", "pao", "pit", "wdc"})  # cities of Argoverse 2
@@ -58,6 +58,9 @@ MOMENTS_MIN: Final = 20
 SWUNG_MIN_DEG: Final = 4.0  # of our heading; of the real log at hand 0.03
 LATE_MIN_S: Final = 0.15  # and 0.01 s
 LATER: Final = (0, 1, -1, 2, -2, 3, -3, 4, -4)  # times of `MOVES_EVERY_S`
+AGREE_SHARE: Final = 0.25  # of the tracks that would drift, at least, must stand
+LATE_MAX_S: Final = 2.5
+SHIFT_MAX_M: Final = 30.0  # no point of a car is farther from another one
 SETTLED_M: Final = 0.05  # what wanders less counts as standing
 FITS: Final = 30  # rounds of it
 MOVING_MPS: Final = 2.0  # slower, the wavering of places hides a velocity
@@ -139,7 +142,7 @@ def _drifts(view: DriveView) -> Iterator[Finding]:
     axes = np.stack([np.cos(yaw), -np.sin(yaw), np.sin(yaw), np.cos(yaw)], axis=-1).reshape(-1, 2, 2)
     known = np.isfinite(local).all(2) & np.isfinite(axes).all((1, 2))
     judged = np.flatnonzero(known.sum(1) >= STANDS_TIMES)
-    if len(judged) < JUDGED_MIN:
+    if len(judged) < JUDGED_MIN or not _path_m(view.ego_m[times]) >= WALKS_M:
         return
     local, known, ego_m = local[judged], known[judged], view.ego_m[times, :2]
     placed, flipped = (np.einsum("tij,ntj->nti", axes, boxes) for boxes in (local, local * (1, -1)))
@@ -168,10 +171,11 @@ def _drifts(view: DriveView) -> Iterator[Finding]:
         farther = STANDS_TIMES * np.maximum(np.minimum(still, other), SETTLED_M)
         only_other = int(((other <= STANDS_M) & (still > farther) & votes).sum())
         only_written = int(((still <= STANDS_M) & (other > farther)).sum())
-        if only_other < JUDGED_MIN or only_other < 2 * only_written or (unit == "share" and by[0] < NO_WAY):
+        least_votes = max(JUDGED_MIN, 2 * only_written, AGREE_SHARE * int((votes & (still > STANDS_M)).sum()))
+        if only_other < least_votes or (unit == "share" and by[0] < NO_WAY):
             continue
         off, how = _told(unit, by, late_s)
-        if off < least.get(unit, 0.0):
+        if not least.get(unit, 0.0) <= off <= {"m": SHIFT_MAX_M, "s": LATE_MAX_S}.get(unit, np.inf):
             continue
         message = f"{only_other} tracks stand still only {how}, {only_written} only as they are written"
         remedy = "are boxes and poses of the times, lengths and axes that the format says, x ahead and y to the left?"
@@ -203,6 +207,12 @@ def _later(view: DriveView, times: IntArray, local_m: FloatArray, steps: int) ->
     place = np.where(outside[:, None], np.nan, about_us + view.ego_m[now, :2])
     swung = np.radians(view.ego_turn_dps[now])[:, None] * about_us[..., ::-1] * (-1, 1)
     return place, (view.ego_velocity_mps[now, :2] + swung)[..., None]
+
+
+def _path_m(place_m: FloatArray) -> float:
+    """How far a track (T, 3) reaches over ground, from corner to corner."""
+    known = place_m[np.isfinite(place_m).all(1), :2]
+    return float(np.hypot(*np.ptp(known, axis=0))) if len(known) else 0.0
 
 
 def _without_a_way(view: DriveView, rows: IntArray, times: IntArray) -> BoolArray:

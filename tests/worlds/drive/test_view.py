@@ -656,6 +656,19 @@ def test_no_convention_is_taken_for_another_in_silence(
     assert {n for n, subjects in about.items() if subjects >= everyone} & told if told else not found
 
 
+@pytest.mark.parametrize("theirs_mps", [20.0, -20.0, -30.0])
+def test_traffic_of_one_speed_is_no_standing_thing(tmp_path: Path, theirs_mps: float) -> None:
+    """Cars that all keep a speed would stand if our way were another one; what moves where it heads has no say."""
+    turned = {"qw": 1.0, "qz": 0.0} if theirs_mps > 0 else {"qw": 0.0, "qz": 1.0}
+    rows = [
+        box(s, track=f"car-{n}", tx_m=20.0 * n + (theirs_mps - 10) * s / 10, ty_m=4.0, **turned)
+        for n in range(5)
+        for s in range(41)
+    ]
+    scene = read(write_log(tmp_path, rows, [pose(s) for s in range(41)]), Argoverse2())
+    assert examine(scene) == ()
+
+
 @pytest.mark.parametrize(
     ("sense", "shift", "turn_deg", "told"),
     [
