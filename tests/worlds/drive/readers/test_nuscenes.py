@@ -23,14 +23,14 @@ from pipeline.samples.drive.write import PLANS
 from pipeline.worlds.drive.facts import CATEGORIES, NUSCENES, DriveScene
 from pipeline.worlds.drive.quality_checks import examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
-from pipeline.worlds.drive.readers.nuscenes import NuScenes, _camera
+from pipeline.worlds.drive.readers.nuscenes import POINT, NuScenes, _camera
 from pipeline.worlds.drive.readers.nuscenes_tables import WORD_MAX, MountedCamera, SensorMount, _shaped, _word
 from pipeline.worlds.drive.readers.tracking import upright
 from pipeline.worlds.registry import READERS
 from tests.conftest import REAL_DATA
 from tests.environment import times
 from tests.worlds.drive.drives import found, read
-from tests.worlds.drive.made_nuscenes import TABLES, Table, tables_of, write_tables
+from tests.worlds.drive.made_nuscenes import TABLES, Table, tables_of, write_tables, yaw_quat
 from tests.worlds.indoor.test_converters import spoilt
 
 KEYFRAME = REAL_DATA / "captures" / "nuscenes_frame"
@@ -166,6 +166,50 @@ def test_what_leans_by_26_degrees_to_any_side_is_not_upright(tilt_deg: float, wa
     assert upright(leans).tolist() == [stands] * 4
     assert not upright(leans * 1.1).any(), "no unit quaternions"
     assert not upright(leans * np.nan).any()
+
+
+def test_all_that_the_tables_of_a_small_scene_tell(tmp_path: Path) -> None:
+    """Two samples half a second apart, given in the other order; our car goes north, and a truck stands 10 m ahead."""
+    north = yaw_quat(90.0)
+    made: dict[str, Table] = tables_of({}) | {
+        "log": [{"token": "l", "location": "made"}],
+        "scene": [{"token": "s", "name": "one", "log_token": "l", "nbr_samples": 2}],
+        "sample": [{"token": name, "timestamp": time, "scene_token": "s"} for name, time in (("b", 2.5e6), ("a", 2e6))],
+        "ego_pose": [
+            {"token": name, "translation": [10.0, y, 0.5], "rotation": north} for name, y in (("a", 20.0), ("b", 25.0))
+        ],
+        "instance": [{"token": "t", "category_token": "kind vehicle.truck"}],
+        "sample_annotation": [
+            {"sample_token": name, "instance_token": "t", "attribute_tokens": [], "translation": [9.0, 35.0, 2.0],
+             "size": [2.5, 8.0, 3.0], "rotation": yaw_quat(180.0), "num_lidar_pts": points}
+            for name, points in (("a", 7), ("b", -1))
+        ],
+        "sample_data": [
+            {"token": f"{name} {mount}", "sample_token": name, "ego_pose_token": name, "calibrated_sensor_token": mount,
+             "timestamp": 0, "filename": "f", "is_key_frame": True, "width": 1600, "height": 900}
+            for name in "ab" for mount in ("lidar-1", "ahead-1")
+        ],
+    }  # fmt: skip
+    scene = read(write_tables(tmp_path, made), NuScenes())
+    facts = scene.facts
+    assert (scene.id, scene.findings, scene.video, facts.map_name) == ("nuscenes/one", (), None, "made")
+    assert (facts.start_ns, facts.times_s.tolist()) == (2_000_000_000, [0.0, 0.5])
+    assert (facts.frame, facts.ego.point, facts.ego.box, facts.ego.track.first) == ("world", POINT, None, 0)
+    assert facts.ego.track.place_m.array.tolist() == [[10.0, 20.0, 0.5], [10.0, 25.0, 0.5]]
+    assert facts.ego.track.yaw_deg.array.tolist() == [[90.0], [90.0]]
+    (truck,) = facts.actors
+    assert (truck.id, truck.category, truck.source_category) == ("t", "truck", "vehicle.truck")
+    assert (truck.box.size_m, truck.box.middle_m) == ((8.0, 2.5, 3.0), (0.0, 0.0, 0.0))
+    assert (truck.track.first, truck.track.place_m.array.tolist()) == (0, [[9.0, 35.0, 2.0]] * 2)
+    assert np.abs(truck.track.yaw_deg.array).tolist() == [[180.0]] * 2
+    assert np.nan_to_num(truck.points.array, nan=-9).tolist() == [[7.0], [-9.0]]
+    (camera,) = facts.cameras
+    assert camera.model_dump() == {
+        "name": "CAM_FRONT", "width": 1600, "height": 900, "focal_px": (1260.0, 1260.0), "centre_px": (800.0, 450.0),
+        "ego_from_camera": ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0)), "place_m": (1.7, 0.0, 1.5),
+    }  # fmt: skip
+    assert "truck" in facts.complete
+    assert "object" not in facts.complete
 
 
 def _turned(order: list[int], signs: list[int]) -> Callable[[Box], Box]:
