@@ -5,16 +5,17 @@ CARLA's frames are Unreal's: centimetres, y to the right, angles clockwise. Ours
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
+from pipeline.core.schema import Finding
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import Added, CarlaLog, FrameTable, Records
 from pipeline.geometry.angles import wrapped_deg
@@ -205,11 +206,9 @@ class CarlaRecording:
         ids, time, rows = ids[~twice], placed.frame[~twice], rows[~twice]
         place_m = metres(rows["place"])
         usable = np.isfinite(place_m).all(1) & (np.abs(np.nan_to_num(place_m)) < PLACE_MAX_M).all(1)
-        self._left_out(
-            ids, np.logical_not(usable), "place_not_finite", "of its places are no numbers, or 100 km and more away"
-        )
+        self._left_out(doubt, ids[~usable], "place_not_finite", "of its places are no numbers, or 100 km and more away")
         hidden = usable & (place_m[:, 2] < HIDDEN_M)
-        self._left_out(ids, hidden, "hidden_under_ground", "of its places lie deep under the ground", severe=False)
+        self._left_out(note, ids[hidden], "hidden_under_ground", "of its places lie deep under the ground")
         kept = usable & ~hidden
         ids, time, rows, place_m = ids[kept], time[kept], rows[kept], place_m[kept]
         tables: dict[str, FloatArray] = {"place_m": place_m, "yaw_deg": yaws_deg(rows["rotation"])[:, None]}
@@ -221,9 +220,8 @@ class CarlaRecording:
         tables["controls"] = _joined(ids, time, driven, within(said, CONTROL_MAX))
         return stretches(ids, time, tables)
 
-    def _left_out(self, ids: IntArray, rows: BoolArray, name: str, why: str, severe: bool = True) -> None:
-        for number, count in zip(*np.unique(ids[rows], return_counts=True), strict=True):
-            make = doubt if severe else note
+    def _left_out(self, make: Callable[..., Finding], ids: IntArray, name: str, why: str) -> None:
+        for number, count in zip(*np.unique(ids, return_counts=True), strict=True):
             message = f"{count} {why}; they were left out"
             self.findings.add(make(name, str(number), message, "record it again", int(count), 0, "places"))
 

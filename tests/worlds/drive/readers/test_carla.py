@@ -192,7 +192,11 @@ def test_what_is_odd_in_a_recording_is_told(tmp_path: Path) -> None:
     once = [[(1, (0, 0, 0), (0, 0, 0)), (2, (0, 0, 0), (0, 0, 0)), (7, (np.nan, 0, 0), (0, 0, 0))]]
     scene = read_bytes(tmp_path, recording(None, POSITION=twice + once))
     assert (found(scene)["two_places_at_once"].subject, found(scene)["two_places_at_once"].measured) == ("2", 2)
-    assert found(scene)["place_not_finite"].subject == "7"
+    lost = found(scene)["place_not_finite"]
+    assert (lost.subject, lost.severity, lost.measured) == ("7", "doubt", 1)
+    deep = [[(1, (0, 0, 0), (0, 0, 0)), (2, (0, 0, z), (0, 0, 0))] for z in (0, -1e5)]
+    lost = found(read_bytes(tmp_path, recording(None, POSITION=deep)))["hidden_under_ground"]
+    assert (lost.subject, lost.severity, lost.measured) == ("2", "note", 1)
     lights = [
         Added(0, n, 3, (0.0, 0.0, 0.0), (0.0, 0.0, yaw), "traffic.traffic_light", {})
         for n, yaw in ((8, 90.0), (9, np.nan))

@@ -296,6 +296,7 @@ def test_what_is_wrong_with_rows_is_named(
         ("sample_data", None, "missing_file"),
         ("sample", "[]", "no_boxes"),
         ("sample_annotation", "[]", "no_boxes"),
+        ("ego_pose", "[]", "no_ego_pose"),
     ],
 )
 def test_tables_that_are_none_cost_their_scenes(
