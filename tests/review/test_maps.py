@@ -121,6 +121,18 @@ def test_a_map_is_drawn_to_the_last_word() -> None:
     )
 
 
+@pytest.mark.parametrize("length", [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000])
+def test_the_bar_of_a_map_is_a_fifth_of_its_width(length: float) -> None:
+    """640 pixels are 5 bars, and 584 of them show what is drawn: across it, or down it where that is more."""
+    side = 584 / 128 * length
+    for wide, tall in ((side, side / 2), (side / 2, side)):
+        corners = ((-7.0, 5.0), (wide - 7, 5.0), (wide - 7, tall + 5), (-7.0, tall + 5))
+        drawn = map_after(TopDownMap(ground=(corners,)), (), None) or ""
+        assert f'viewBox="0 0 640 {56 + 584 * max(tall, 2.0) / side:.0f}"' in drawn
+        assert "h128.0" in drawn
+        assert f">{length:g} m</text>" in drawn
+
+
 @pytest.mark.parametrize(
     ("from_s", "until_s", "shown"), [(1.5, 0.5, [1]), (9.0, 10.0, [4]), (0.0, 4.0, [0, 1, 2, 3, 4]), (-1.0, 0.5, [0])]
 )

@@ -135,8 +135,8 @@ def _drifts(view: DriveView) -> Iterator[Finding]:
     with left and right swapped, or only when all boxes are shifted alike, our way is longer or shorter, our poses are
     those of another time, or our heading is off. On straight roads the first two tell nothing.
     """
-    if view.facts.frame != "world" or not view.ego_moves:
-        return
+    if view.facts.frame != "world":
+        return  # where our car's movement is not known, no place about it is
     times = _every(view.times_s, MOVES_EVERY_S)
     local, yaw = view.relative_m[:, times, :2], np.radians(view.ego_yaw_deg[times])
     axes = np.stack([np.cos(yaw), -np.sin(yaw), np.sin(yaw), np.cos(yaw)], axis=-1).reshape(-1, 2, 2)
