@@ -1,4 +1,4 @@
-"""Tables as Parquet bytes: the same table gives the same bytes."""
+"""Tables as bytes, Parquet or an Arrow stream: the same table gives the same bytes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.core import files
+from pipeline.core.errors import StoreError
 from pipeline.core.files import translate_os_errors
 
 ROW_GROUP: Final = 10_000
 _SMALL_BYTES: Final = 1_000_000
+_PARQUET_MAGIC: Final = b"PAR1"
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_ZSTD: Final = pa.Codec("zstd", compression_level=3)
 _PARQUET: Final[dict[str, Any]] = {"compression": "zstd", "write_page_index": True, "store_schema": True}
 _PASSED_ON: Final[dict[str, Any]] = {"compression": "snappy", "write_statistics": False, "store_schema": True}
 
@@ -29,8 +33,7 @@ def table_bytes(table: pa.Table, level: int | None = None, metadata: dict[str, s
 
     Args:
         table: all rows.
-        level: of zstd, of tables that are released, which have a page index; None: of tables that stages pass on, with
-            snappy, as zstd takes three times as long to write and read the small columns of a scene.
+        level: of zstd, of tables that are released, which have a page index; None: of all others, with snappy.
         metadata: of the schema.
     """
     if metadata:
@@ -44,6 +47,19 @@ def table_bytes(table: pa.Table, level: int | None = None, metadata: dict[str, s
         if table.num_rows:
             writer.write_table(table, row_group_size=ROW_GROUP)
     return bytes(sink.getvalue())
+
+
+def arrow_bytes(table: pa.Table, metadata: dict[str, str] | None = None) -> bytes:
+    """A table that a stage passes on, as an Arrow IPC stream in one frame of zstd (`read_table` reads it).
+
+    Parquet takes five times as long to write and read the few rows that each of many columns of a scene has.
+    """
+    if metadata:
+        table = table.replace_schema_metadata(metadata)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table.combine_chunks())
+    return bytes(_ZSTD.compress(sink.getvalue(), asbytes=True))
 
 
 class TableFile:
@@ -167,12 +183,27 @@ def read_files(
 
 
 def read_table(raw: bytes, columns: list[str] | None = None) -> pa.Table:
-    """The table of `table_bytes`, or some of its columns; `pyarrow.parquet.read_table` would import pandas."""
-    if columns is None and len(raw) <= _SMALL_BYTES:
-        return _small_table(raw)
-    return pq.ParquetFile(pa.BufferReader(raw)).read(columns, use_threads=False)
+    """The table of `table_bytes` or `arrow_bytes`, or some of its columns.
+
+    `pyarrow.parquet.read_table` would import pandas.
+    """
+    if raw.startswith(_PARQUET_MAGIC):
+        return pq.ParquetFile(pa.BufferReader(raw)).read(columns, use_threads=False)
+    table = _small_table(raw) if len(raw) <= _SMALL_BYTES else _stream(raw).read_all()
+    return table if columns is None else table.select(columns)
+
+
+def metadata_of(raw: bytes) -> dict[bytes, bytes]:
+    """The metadata of the table of `arrow_bytes`, whose rows are not read."""
+    return dict(_stream(raw).schema.metadata or {})
 
 
 @lru_cache(2)  # the stages of a scene read the same result one after the other
 def _small_table(raw: bytes) -> pa.Table:
-    return pq.ParquetFile(pa.BufferReader(raw)).read(use_threads=False)
+    return _stream(raw).read_all()
+
+
+def _stream(raw: bytes) -> pa.ipc.RecordBatchStreamReader:
+    if not raw.startswith(_ZSTD_MAGIC):
+        raise StoreError("a stored table is no Arrow stream: another version of scan2qa made it; run the build again")
+    return pa.ipc.open_stream(pa.CompressedInputStream(pa.BufferReader(raw), "zstd"))

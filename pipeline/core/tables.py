@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import sha256_of_file
-from pipeline.core.parquet import table_bytes
+from pipeline.core.parquet import arrow_bytes, metadata_of
 from pipeline.core.schema import SCHEMA_VERSION
 
 CHECKSUMS: Final = "checksums.sha256"  # of a release, written last
@@ -235,15 +235,15 @@ _SIZES: Final = "sizes"
 
 
 def selected_bytes(selected: pa.Table) -> bytes:
-    """Selected rows (`SELECTED`) as Parquet, whose footer tells the sizes of their two parts (`sizes_in`)."""
+    """Selected rows (`SELECTED`) as `arrow_bytes`, whose metadata tell the sizes of their two parts (`sizes_in`)."""
     parts = (asked_in(selected), rejected_in(selected))
     sizes = [size for part in parts for size in (part.num_rows, part.nbytes)]
-    return table_bytes(selected, metadata={_SIZES: json.dumps(sizes)})
+    return arrow_bytes(selected, metadata={_SIZES: json.dumps(sizes)})
 
 
 def sizes_in(raw: bytes) -> IntArray:
     """Rows and bytes of the questions, rows and bytes of the rejections in the bytes of `selected_bytes`."""
-    return np.array(json.loads(pq.read_metadata(pa.BufferReader(raw)).metadata[_SIZES.encode()]))
+    return np.array(json.loads(metadata_of(raw)[_SIZES.encode()]))
 
 
 _VERSION: Final = b"scan2qa_schema_version"

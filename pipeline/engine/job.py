@@ -102,6 +102,7 @@ def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | N
     context = StageContext(
         unit=job.unit,
         settings=spec.settings,
+        code=spec.code,
         folder=job.folder,
         results=results,
         raw=raw if spec.reads_raw else None,

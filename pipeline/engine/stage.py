@@ -119,6 +119,7 @@ class StageContext:
         asks: functions that query the models, in the order of `Stage.asks`, in a stage of scenes.
         whole_config: for a stage of the build: how to work, without effect on the result, such as the number of
             concurrent requests or the address of a server.
+        code: digest of the stage's code.
         keys: API keys by the name of their environment variable; never part of a result.
         progress: call it now and then in a stage that takes long.
         fence: raises StoreError if another build has taken over the folder; call it before each visible change.
@@ -132,6 +133,7 @@ class StageContext:
     human_input: HumanInput | None = None
     asks: tuple[Ask, ...] = ()
     whole_config: BuildConfig | None = None
+    code: str = ""
     keys: Mapping[str, str] = field(default_factory=dict)
     progress: Progress = no_progress
     fence: Callable[[], None] = no_fence

@@ -90,6 +90,7 @@ def select(
     most: Mapping[str, int | None] | None = None,
     as_released: bool = False,
     balance: Balance = UNBALANCED,
+    chosen: Chosen | None = None,
 ) -> pa.Table:
     """Questions and rejections of one scene (`SELECTED`), of each task at most as many questions as `caps_of` says.
 
@@ -112,9 +113,10 @@ def select(
         most: see `caps_of`.
         as_released: repeats a released benchmark: its wording, answers that take turns, and no spreading.
         balance: of all scenes, the part of this one.
+        chosen: what `choose` gives for the same, where it is known.
     """
-    chosen = choose(candidates, tasks, cap, shares, most=most, as_released=as_released)
-    asked = chosen.asked
+    chosen = chosen or choose(candidates, tasks, cap, shares, most=most, as_released=as_released)
+    asked = dict(chosen.asked)
     classes = zip(asked["task"].tolist(), asked["guess"].tolist(), strict=True)
     asked |= {"allowed": np.array([balance.limits.get(task, {}).get(guess, 1.0) for task, guess in classes], float)}
     asked |= {"lot": chosen.lots(str(candidates["scene"][0]) if len(candidates) else "")}
@@ -162,6 +164,10 @@ def _codes(texts: np.ndarray) -> IntArray:
     return np.asarray(pa.array(texts, pa.string()).dictionary_encode().indices.to_numpy(), dtype=np.intp)
 
 
+_ASKED: Final = ["row", "guess", "held", "found", "kept", "place", "cap", "shared", "told"]
+_THINNED: Final = ["row", "lot", "share"]
+
+
 @dataclass(frozen=True)
 class Chosen:
     """What is asked of one scene, before the balance over all.
@@ -173,6 +179,22 @@ class Chosen:
 
     asked: Columns
     thinned: Columns
+
+    def table(self) -> pa.Table:
+        """What `of` makes the same from: of a row that a lot took out lot and share, of each other all else."""
+        asked, thinned = pa.table({name: self.asked[name] for name in _ASKED}), pa.table(self.thinned)
+        return pa.concat_tables([asked, thinned.select(_THINNED)], promote_options="default")
+
+    @classmethod
+    def of(cls, table: pa.Table, candidates: pa.Table) -> Chosen:
+        """What is chosen, but for what `tallies` alone looks at, from a `table` and the candidates of the scene."""
+        is_thinned = pc.is_valid(table["share"])
+        asked, thinned = (
+            {name: part[name].to_numpy() for name in names}
+            for names, part in ((_ASKED, table.filter(pc.invert(is_thinned))), (_THINNED, table.filter(is_thinned)))
+        )
+        own = candidates.select(["id", "task"]).take(pa.array(asked["row"]))
+        return cls(asked | {name: own[name].to_numpy() for name in own.column_names}, thinned)
 
     def _counted(self) -> BoolArray:
         return np.asarray(~self.asked["held"] & self.asked["found"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.parquet import arrow_bytes, read_table
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.llm.visual_inputs import picture_inputs, takes_visuals, visual_inputs
 from pipeline.worlds.registry import read_scene
@@ -37,7 +37,7 @@ def run(context: StageContext) -> bytes:
     facts = benchmark.author.checked(view, read_table(context.needed("generate")), context.asks, shows)
     count = given["author"]["questions_per_task"]
     written = benchmark.author.write(view, facts, context.asks, names, shows, count)
-    return table_bytes(pa.concat_tables([facts, written]))
+    return arrow_bytes(pa.concat_tables([facts, written]))
 
 
 def is_whole(result: bytes, folder: Path) -> bool:
@@ -96,7 +96,7 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
 
 AUTHOR: Final = Stage(
     name="author",
-    suffix=".parquet",
+    suffix=".zst",
     module=__name__,
     run=run,
     takes=("generate", "describe"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.blind.config import FINAL
-from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.parquet import arrow_bytes, read_table
 from pipeline.core.tables import all_asked, pictures_in
 from pipeline.engine.stage import REPLIES_FILE, Stage, StageContext
 
@@ -32,7 +32,7 @@ def run(context: StageContext) -> bytes:
         money=Money(limit_cost=context.config.limit_cost),
         pictures=pictures_in(context.tables("landmark_pictures")) if seeing else {},
     )
-    return table_bytes(asked.replies)
+    return arrow_bytes(asked.replies)
 
 
 def is_whole(result: bytes, folder: Path) -> bool:
@@ -61,7 +61,7 @@ def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
 
 BLIND: Final = Stage(
     name="blind",
-    suffix=".parquet",
+    suffix=".zst",
     module=__name__,
     run=run,
     unit="build",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.core.parquet import table_bytes
+from pipeline.core.parquet import arrow_bytes
 from pipeline.core.tables import all_asked
 from pipeline.engine.stage import Stage, StageContext
 
@@ -23,8 +23,8 @@ def run(context: StageContext) -> bytes:
     tuned = partial(fine_tuned, folder=config.finetune, progress=context.progress) if config.finetune else None
     replies = context.table("blind")
     if replies is None:
-        return table_bytes(filtered(questions, [], tuned=tuned))
-    return table_bytes(filtered(questions, rule(questions, replies, config), pending(replies, config), tuned))
+        return arrow_bytes(filtered(questions, [], tuned=tuned))
+    return arrow_bytes(filtered(questions, rule(questions, replies, config), pending(replies, config), tuned))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 FILTER: Final = Stage(
     name="filter",
-    suffix=".parquet",
+    suffix=".zst",
     module=__name__,
     run=run,
     unit="build",

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.errors import RawDataError
-from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.parquet import arrow_bytes, read_table
 from pipeline.core.tables import FRAMES, asked_in
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.formats.videos import VideoError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pipeline.core.schema import AnyScene
 
-NO_FRAMES: Final = table_bytes(pa.Table.from_batches([], FRAMES))
+NO_FRAMES: Final = arrow_bytes(pa.Table.from_batches([], FRAMES))
 
 
 def run(context: StageContext) -> bytes:
@@ -41,7 +41,7 @@ def run(context: StageContext) -> bytes:
     except VideoError as error:
         raise RawDataError(path, "video_unreadable", str(error), "make the video again", context.unit) from error
     _compare(path, rows, read_scene(context.needed("observe")), context.unit)
-    return table_bytes(pa.Table.from_pylist(rows, schema=FRAMES))
+    return arrow_bytes(pa.Table.from_pylist(rows, schema=FRAMES))
 
 
 def _compare(path: Path, rows: Sequence[Mapping[str, Any]], scene: AnyScene, unit: str) -> None:
@@ -62,7 +62,7 @@ def _compare(path: Path, rows: Sequence[Mapping[str, Any]], scene: AnyScene, uni
 
 FRAMES_STAGE: Final = Stage(
     name="frames",
-    suffix=".parquet",
+    suffix=".zst",
     module=__name__,
     run=run,
     takes=("select", "observe", "video"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.parquet import table_bytes
+from pipeline.core.parquet import arrow_bytes
 from pipeline.core.tables import NO_CANDIDATES
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.questions.cases import CaseTask
@@ -23,7 +23,7 @@ def run(context: StageContext) -> bytes:
     benchmark, names = BENCHMARKS[context.settings["benchmark"]], context.settings["tasks"]
     view = benchmark.view_of(read_scene(context.needed("describe")), context.settings)
     tables = [task.candidates(view) for task in benchmark.tasks if task.name in names]
-    return table_bytes(pa.concat_tables([NO_CANDIDATES, *tables]))
+    return arrow_bytes(pa.concat_tables([NO_CANDIDATES, *tables]))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
@@ -46,5 +46,5 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
 
 
 GENERATE: Final = Stage(
-    name="generate", suffix=".parquet", module=__name__, run=run, takes=("describe",), settings=settings, uses=uses
+    name="generate", suffix=".zst", module=__name__, run=run, takes=("describe",), settings=settings, uses=uses
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.parquet import arrow_bytes, read_table
 from pipeline.core.tables import PICTURES, asked_in, picture_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.worlds.registry import read_scene
@@ -28,7 +28,7 @@ def run(context: StageContext) -> bytes:
     benchmark = BENCHMARKS[context.settings["benchmark"]]
     film, pictures = json.loads(context.needed("video")), benchmark.scene_pictures
     if film["video"] is None or pictures is None:
-        return table_bytes(PICTURES.empty_table())
+        return arrow_bytes(PICTURES.empty_table())
     view = benchmark.view_of(read_scene(context.needed("describe")), context.settings)
     video = VideoPictures(context.folder / film["video"])
 
@@ -39,7 +39,7 @@ def run(context: StageContext) -> bytes:
     drawn = pictures.draw(view, asked, frame_at)
     video.close()
     rows = [{"id": i, "file": picture_file(pictures.folder, i), "picture": raw} for i, raw in sorted(drawn.items())]
-    return table_bytes(pa.Table.from_pylist(rows, schema=PICTURES))
+    return arrow_bytes(pa.Table.from_pylist(rows, schema=PICTURES))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
 
 LANDMARK_PICTURES: Final = Stage(
     name="landmark_pictures",
-    suffix=".parquet",
+    suffix=".zst",
     module=__name__,
     run=run,
     takes=("select", "describe", "video"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.core.identity import digest_of
-from pipeline.core.parquet import table_bytes
+from pipeline.core.parquet import arrow_bytes
 from pipeline.core.tables import all_asked
 from pipeline.engine.stage import Stage, StageContext
 
@@ -26,7 +26,7 @@ def run(context: StageContext) -> bytes:
     rounds = Rounds(context.folder / ROUNDS_FILE, digest_of([of, dict(context.settings), code_digest((__name__,))]))
     pruned = debiased(questions, filtered, config, lambda done, of: context.progress("prune", done, of), rounds)
     rounds.end()
-    return table_bytes(pruned)
+    return arrow_bytes(pruned)
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
 
 PRUNE: Final = Stage(
     name="prune",
-    suffix=".parquet",
+    suffix=".zst",
     module=__name__,
     run=run,
     unit="build",

@@ -1,31 +1,58 @@
-"""Stage `select`: selects the questions of a scene from its candidates, with wording and options."""
+"""Stages `answer_counts` and `select`: the questions of a scene, from its candidates, with wording and options.
+
+`answer_counts` chooses what a scene would ask, and counts it; stage `balance` looks at these counts. `select` takes the
+choice, and depends on the part of the balance that changes what its scene asks.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import modules_of
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import digest_of
-from pipeline.core.parquet import read_table
+from pipeline.core.parquet import arrow_bytes, metadata_of, read_table
 from pipeline.core.tables import selected_bytes
-from pipeline.engine.stage import Stage, StageContext
-from pipeline.questions.balance import UNBALANCED, Balance, tallies_in
-from pipeline.questions.selection import select
+from pipeline.engine.stage import STORE, Stage, StageContext
+from pipeline.engine.store import Result, Store
+from pipeline.questions.balance import UNBALANCED, Balance, ClassTally, tallies_in
+from pipeline.questions.selection import CHOSEN_BY, Chosen, choose, select
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
     from pipeline.reading.reader import Reader
 
 
+TALLIES: Final = "tallies"
+_MADE_FROM: Final = "made_from"
+
+
+def run_counts(context: StageContext) -> bytes:
+    """The `questions.selection.Chosen` of a scene as a table; its metadata have the `ClassTally` of each task."""
+    candidates, given = read_table(context.needed("author"), CHOSEN_BY), context.settings
+    tasks = BENCHMARKS[given["benchmark"]].by_name()
+    chosen = choose(candidates, tasks, given["per_scene_and_task"], given["shares"], most=given["most"])
+    found = {task: asdict(tally) for task, tally in chosen.tallies(context.unit).items()}
+    told = {TALLIES: json.dumps(found, sort_keys=True), _MADE_FROM: _made_from(context)}
+    return arrow_bytes(chosen.table(), told)
+
+
+def _made_from(context: StageContext) -> str:
+    """A digest of what decides on the choice. Both stages have the same code and settings."""
+    return digest_of([context.code, dict(context.settings), context.results["author"][0][1].digest])
+
+
 def run(context: StageContext) -> bytes:
     """Questions and rejections of a scene (`core.tables.SELECTED`)."""
     candidates, given = read_table(context.needed("author")), context.settings
     tasks, cap = BENCHMARKS[given["benchmark"]].by_name(), given["per_scene_and_task"]
-    chosen = select(
+    selected = select(
         candidates,
         tasks,
         cap,
@@ -33,19 +60,33 @@ def run(context: StageContext) -> bytes:
         most=given["most"],
         as_released=given["as_released"],
         balance=_balance(context),
+        chosen=_chosen(context, candidates),
     )
-    return selected_bytes(chosen)
+    return selected_bytes(selected)
+
+
+def _chosen(context: StageContext, candidates: pa.Table) -> Chosen | None:
+    """What `answer_counts` chose, unless it was of another version, as where `select` alone is run."""
+    counted = context.bytes_of("answer_counts")
+    if counted is None or metadata_of(counted)[_MADE_FROM.encode()].decode() != _made_from(context):
+        return None
+    return Chosen.of(read_table(counted), candidates)
+
+
+def tallies_of(counted: bytes) -> dict[str, ClassTally]:
+    """The tallies by task in a result of stage `answer_counts`."""
+    return tallies_in(metadata_of(counted)[TALLIES.encode()])
 
 
 def _balance(context: StageContext) -> Balance:
     """The part of the balance that changes what the scene asks."""
-    found, tally = context.bytes_of("balance"), context.bytes_of("answer_counts")
-    return _balance_in(found).of(tallies_in(tally)) if found and tally else UNBALANCED
+    tally, found = context.bytes_of("answer_counts"), context.results.get("balance", ())
+    return _balance_in(context.folder, found[0][1]).of(tallies_of(tally)) if found and tally else UNBALANCED
 
 
 @lru_cache(2)  # each scene looks at the same one
-def _balance_in(raw: bytes) -> Balance:
-    return Balance(**json.loads(raw))
+def _balance_in(folder: Path, result: Result) -> Balance:
+    return Balance(**json.loads(Store(folder / STORE).get(result)))
 
 
 def depends(context: StageContext) -> dict[str, str]:
@@ -69,9 +110,24 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     return modules_of(benchmark, *(tasks[name] for name in config.generate.tasks))
 
 
+def is_balanced(config: BuildConfig) -> bool:
+    """A released benchmark is repeated as it is."""
+    return config.generate.profile != config.of_benchmark().released
+
+
+ANSWER_COUNTS: Final = Stage(
+    name="answer_counts",
+    suffix=".zst",
+    module=__name__,
+    run=run_counts,
+    takes=("author",),
+    settings=settings,
+    uses=uses,
+    is_wanted=is_balanced,
+)
 SELECT: Final = Stage(
     name="select",
-    suffix=".parquet",
+    suffix=".zst",
     module=__name__,
     run=run,
     takes=("author",),

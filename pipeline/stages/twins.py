@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.parquet import arrow_bytes, read_table
 from pipeline.core.tables import TWINS, asked_in
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.questions.twins import twins_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
     from pipeline.reading.reader import Reader
 
-NO_TWINS: Final = table_bytes(pa.Table.from_batches([], TWINS))
+NO_TWINS: Final = arrow_bytes(pa.Table.from_batches([], TWINS))
 
 
 def run(context: StageContext) -> bytes:
@@ -31,7 +31,7 @@ def run(context: StageContext) -> bytes:
     sampled = asked.filter(pc.is_valid(asked["budgets"])).to_pylist()
     # What pictures cannot show is the same under all rules.
     view = benchmark.view(read_scene(context.needed("describe")), next(iter(benchmark.profiles.values())))
-    return table_bytes(twins_of(sampled, benchmark.by_name(), view))
+    return arrow_bytes(twins_of(sampled, benchmark.by_name(), view))
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
 
 TWINS_STAGE: Final = Stage(
     name="twins",
-    suffix=".parquet",
+    suffix=".zst",
     module=__name__,
     run=run,
     takes=("select", "describe"),

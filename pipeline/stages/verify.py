@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.parquet import arrow_bytes, read_table
 from pipeline.core.tables import SIGHTINGS, asked_in
 from pipeline.engine.stage import Ask, Stage, StageContext
 from pipeline.llm.base import Request, record, user
@@ -50,7 +50,7 @@ def run(context: StageContext) -> bytes:
             raise ValueError("this stage asks a model that takes pictures")
         things = sorted({thing for named in questions.values() for thing in named})
         rows += _rows(questions, things, shown, ask)
-    return table_bytes(pa.Table.from_pylist(rows, schema=SIGHTINGS))
+    return arrow_bytes(pa.Table.from_pylist(rows, schema=SIGHTINGS))
 
 
 def named_by_part(questions: pa.Table) -> dict[Part, dict[int, list[str]]]:
@@ -146,7 +146,7 @@ def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
 
 VERIFY: Final = Stage(
     name="verify",
-    suffix=".parquet",
+    suffix=".zst",
     module=__name__,
     run=run,
     takes=("select",),

@@ -87,7 +87,7 @@ def selected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pa.Table]:
     folder = tmp_path_factory.mktemp("unasked")
     write_scenes(folder / "meta.json", SCENES)
     build(folder, folder / "out", generate=TASKS)
-    paths = sorted((folder / "out" / "store" / "select").rglob("*.parquet"))
+    paths = sorted((folder / "out" / "store" / "select").rglob("*.zst"))
     questions = pa.concat_tables([asked_in(read_table(path.read_bytes())) for path in paths])
     assert len(set(questions["text"].to_pylist())) == questions.num_rows
     return folder, questions

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ import pipeline.engine.store
 from pipeline.core.errors import StoreError
 from pipeline.core.files import TEMPORARY, write_atomically
 from pipeline.core.identity import DIGEST_CHARS, digest_of
-from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.parquet import arrow_bytes, read_table, table_bytes
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.run import rounds_of
 from pipeline.engine.stat_cache import STAT_CACHE_FILE
@@ -372,12 +372,18 @@ def test_digests_follow_the_value_alone() -> None:
     assert digest_of(b"x") != digest_of("x")
 
 
-def test_a_table_has_the_same_bytes_however_it_is_chunked() -> None:
+@pytest.mark.parametrize("as_bytes", [table_bytes, arrow_bytes])
+def test_a_table_has_the_same_bytes_however_it_is_chunked(as_bytes: Callable[..., bytes]) -> None:
     whole = pa.table({"id": [1, 2, 3], "name": ["a", None, "c"]})
     parts = pa.concat_tables([whole.slice(0, 1), whole.slice(1)])
-    assert table_bytes(whole) == table_bytes(whole)
-    assert table_bytes(parts.combine_chunks()) == table_bytes(whole)
-    assert read_table(table_bytes(parts)).equals(whole)
+    assert as_bytes(whole) == as_bytes(whole)
+    assert as_bytes(parts.combine_chunks()) == as_bytes(whole)
+    assert read_table(as_bytes(parts)).equals(whole)
+    assert read_table(as_bytes(whole), ["name"]).equals(whole.select(["name"]))
+    assert read_table(as_bytes(whole.slice(0, 0))).equals(whole.slice(0, 0))
+    assert read_table(as_bytes(whole, metadata={"of": "a"})).schema.metadata == {b"of": b"a"}
+    with pytest.raises(StoreError, match="another version of scan2qa made it; run the build again"):
+        read_table(b"{}")
 
 
 # ---- a whole build

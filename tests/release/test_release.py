@@ -198,7 +198,7 @@ def test_provenance_joins_by_id_and_proves_the_answer(made: Build) -> None:
 
 def test_every_candidate_is_asked_or_rejected_with_a_reason(made: Build) -> None:
     candidates: Counter[tuple[int, str]] = Counter()
-    for path in (made.out / "store" / "generate").rglob("*.parquet"):
+    for path in (made.out / "store" / "generate").rglob("*.zst"):
         candidates.update((row["id"], row["scene"]) for row in rows_of(path))
     rejected = made.rows("rejected")
     released = Counter((row["id"], row["scene"]) for row in (*made.rows("provenance"), *rejected))
