@@ -120,6 +120,7 @@ def test_the_python_api_has_all_that_the_examples_of_the_documentation_import() 
     assert "0x" not in pages, "addresses differ from run to run"
 
 
+@pytest.mark.slow
 def test_no_words_without_a_reason() -> None:
     texts = {
         node.value
