@@ -1017,6 +1017,32 @@ def test_sizes_of_cars(sizes: list[tuple[float, float]], told: tuple[float, floa
     assert {(one.measured, one.limit) for one in found} <= {told}
 
 
+@pytest.mark.parametrize(
+    ("times", "ratio"), [(1.0, None), (0.52, None), (0.51, 0.494), (2.06, None), (2.07, 2.003), (-1.0, -0.968)]
+)
+def test_velocities_are_held_against_the_places_of_what_moves(times: float, ratio: float | None) -> None:
+    """Twenty seconds at rest, with 1.9 m/s written, tell nothing; nor does a place that is not known.
+
+    Of 13 steps at 6 m/s, and one at rest at (1.9 + 6) / 2: 468 / (468 + 15.6) of what the places change by.
+    """
+    said = np.repeat([[1.9, 0.0, 0.0], [6.0, 0.0, 0.0]], [200, 14], axis=0)
+    place = np.zeros((214, 3))
+    place[201:, 0] = 0.1 * np.cumsum(times * said[201:, 0])
+    place[50] = np.nan
+    tables = {name: SimpleNamespace(array=table) for name, table in (("place_m", place), ("velocity_mps", said))}
+
+    class Track(SimpleNamespace):
+        def __len__(self) -> int:
+            return 214
+
+    actor = SimpleNamespace(id="a", track=Track(first=0, stop=214, **tables))
+    view: Any = SimpleNamespace(
+        facts=SimpleNamespace(actors=(actor,), ego=None), ids=np.array(["a"]), times_s=np.arange(214) / 10
+    )
+    told = [(one.subject, one.measured, one.limit) for one in quality_checks._velocities(view)]
+    assert told == ([] if ratio is None else [(name, ratio, 0.5) for name in ("a", "ego")])
+
+
 def test_the_film_shows_boxes_as_a_plain_projection_has_them(scene: DriveScene) -> None:
     """A camera 1.5 m ahead and 1.2 m up: sizes and hidden shares corner by corner, column by column."""
     camera = DriveCamera(
