@@ -239,9 +239,13 @@ def test_the_camera_ahead_films_from_the_first_sweep_to_the_last(tmp_path: Path)
     turn = {"qw": 0.5, "qx": -0.5, "qy": 0.5, "qz": -0.5}  # ahead is the camera's z, left is -x, up is -y
     mount = {"sensor_name": "ring_front_center", **turn, "tx_m": 1.6, "ty_m": 0.0, "tz_m": 1.4}
     calibration = tmp_path / "l1" / "calibration"
-    write_feather(calibration / "egovehicle_SE3_sensor.feather", [mount])
-    sizes = {"height_px": 30, "width_px": 40}
-    write_feather(calibration / "intrinsics.feather", [lens | sizes, lens | sizes | {"sensor_name": "unmounted"}])
+    lens |= {"height_px": 30.0, "width_px": 40.0}
+    wrong = {f"no {name}": lens | {"sensor_name": f"no {name}", name: 0.0} for name in [*lens][1:3] + [*lens][5:]}
+    wrong |= {"astray": lens | {"sensor_name": "astray", "cy_px": np.nan}, "turned": lens | {"sensor_name": "turned"}}
+    mounts = [mount, *(mount | {"sensor_name": name, "qw": 0.5 + (name == "turned")} for name in wrong)]
+    write_feather(calibration / "egovehicle_SE3_sensor.feather", mounts)
+    wrong["unmounted"] = lens | {"sensor_name": "unmounted"}
+    write_feather(calibration / "intrinsics.feather", [lens, *wrong.values()])
     (ref,) = Argoverse2().scenes(tmp_path).scenes
     files = SceneFiles(tmp_path, ref)
     scene = Argoverse2().read(files)
@@ -253,7 +257,11 @@ def test_the_camera_ahead_films_from_the_first_sweep_to_the_last(tmp_path: Path)
     (camera,) = scene.facts.cameras
     assert (camera.name, camera.focal_px, camera.place_m) == ("ring_front_center", (50.0, 51.0), (1.6, 0.0, 1.4))
     assert camera.ego_from_camera == ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
-    assert [(f.name, f.subject, f.severity) for f in scene.findings] == [("bad_calibration", "unmounted", "note")]
+    assert [(f.name, f.subject, f.severity) for f in scene.findings] == [
+        ("bad_calibration", name, "note")
+        for name in ("no fx_px", "no fy_px", "no height_px", "no width_px", "astray", "turned", "unmounted")
+    ]
+    assert (camera.width, camera.height, camera.centre_px) == (40, 30, (20.0, 15.0))
 
 
 def test_a_log_without_a_usable_box_is_refused(tmp_path: Path) -> None:
