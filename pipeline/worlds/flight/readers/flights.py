@@ -427,10 +427,10 @@ def _check_clock(path: Path, log: _FlightLog, findings: Findings) -> bool:
 
     A flight of few turns tells neither.
     """
-    from pipeline.worlds.flight.readers.video_offset import find_offset  # decodes, and takes a second to start
+    from pipeline.worlds.flight.readers import video_offset  # decodes, and takes a second to start
 
     try:
-        found = find_offset(path, log.assembled.track, CLOCK_CHECKED_S)
+        found = video_offset.find_offset(path, log.assembled.track, CLOCK_CHECKED_S)
     except RawDataError:  # no turn to compare, or too little video
         return False
     off_s = abs(found.offset_s - log.video_offset_s)
@@ -441,6 +441,15 @@ def _check_clock(path: Path, log: _FlightLog, findings: Findings) -> bool:
         )
         remedy = f"set video_offset_s in {FLIGHT_FILE} to what `scan2qa video-offset` says"
         findings.add(doubt("video_turns_at_other_times", "video", message, remedy, off_s, CLOCK_OFF_MAX_S, "s"))
+    least = max(video_offset.CLEAR_PEAK, found.correlation + video_offset.CLEAR_LEAD)
+    off_s = abs(log.video_offset_s - (np.inf if found.reversed_s is None else found.reversed_s))
+    if found.reversed >= least and off_s <= CLOCK_OFF_MAX_S:
+        message = f"the video turns as the log does, but the other way round (correlation {found.reversed:.2f})"
+        remedy = "is the heading counted clockwise from north, and the video neither mirrored nor upside down?"
+        limit = round(least, 2)
+        findings.add(
+            doubt("video_turns_other_way", "video", message, remedy, round(found.reversed, 2), limit, "correlation")
+        )
     return found.clear
 
 

@@ -17,7 +17,7 @@ take-off, and write its time in the log minus its time in the video.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -54,12 +54,16 @@ class Offset:
         correlation: of the two curves there, at most 1.
         runner_up_s: the next best offset; None: there is no other.
         runner_up: the correlation there; None likewise.
+        reversed_s: the best offset of a video that turns the other way round; None: it was not looked for.
+        reversed: the correlation there.
     """
 
     offset_s: float
     correlation: float
     runner_up_s: float | None
     runner_up: float | None
+    reversed_s: float | None = None
+    reversed: float = 0.0
 
     @property
     def clear(self) -> bool:
@@ -80,7 +84,9 @@ def find_offset(video: Path, track: Track, most_s: float = np.inf) -> Offset:
         message = f"{len(shift) / RATE_HZ:.1f} s of video hardly move sideways"
         raise RawDataError(video, "no_turn_in_video", message, "set video_offset_s by an event that log and video show")
     # The picture moves left, to smaller x, when the drone turns right, clockwise.
-    return _best(-shift, np.nan_to_num(turning), np.isfinite(turning), video)
+    log, known = np.nan_to_num(turning), np.isfinite(turning)
+    other = _best(shift, log, known, video)
+    return replace(_best(-shift, log, known, video), reversed_s=other.offset_s, reversed=other.correlation)
 
 
 def picture_shifts(video: Path, most_s: float = np.inf) -> FloatArray:

@@ -151,6 +151,12 @@ def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, Flo
         remedy = "are its angles in another unit, as tenths of degrees, or of another axis?"
         found.append(doubt("gimbal_frame", "log", message, remedy, share, MANY, "share"))
         beyond = np.ones(n, dtype=bool)
+    middle_deg = float(np.median(aims)) if len(aims := gimbal[np.isfinite(gimbal)]) else 0.0
+    if middle_deg > AIMS_UP_DEG and float((aims < 0).mean()) < MANY and not beyond.all():
+        message = f"the gimbal never looks down, and {middle_deg:.0f} degrees up in the middle: it was left out"
+        remedy = "are its angles counted downwards? 0 is level, -90 down"
+        found.append(doubt("gimbal_frame", "log", message, remedy, round(middle_deg, 1), AIMS_UP_DEG, "deg"))
+        beyond = np.ones(n, dtype=bool)
     gimbal = np.where(beyond, np.nan, gimbal)
     for what, values, then, remedy in (
         (
@@ -280,6 +286,7 @@ REACH_S: Final = 1.0  # a value farther than this from a position says nothing a
 _NEARLY_ONE: Final = 0.9995  # cosine of half the angle above which slerp is a straight line
 _LARGEST: Final = 1e6  # larger angles and quaternions are broken numbers
 GIMBAL_MAX_DEG: Final = 130.0  # up or down; DJI's reach 120
+AIMS_UP_DEG: Final = 5.0  # in the median, of a camera that never looks down
 LEANS_DEG: Final = 60.0  # from upright in the median: no drone that carries a camera flies so
 _UPRIGHT: Final = 1e-3  # horizontal share of a nose that points at the sky
 

@@ -160,7 +160,11 @@ def leans_elsewhere(fixes: Fixes, quat_wxyz: FloatArray) -> Iterator[Finding]:
             continue
         t, (w, x, y, z) = fixes.t_s[rows], quat_wxyz[rows].T
         upright = np.maximum(1.0 - 2.0 * (x * x + y * y), 0.3)
+        ahead, left = w * y - x * z, -(y * z + w * x)  # of the top, along the nose and across it
+        nose = np.exp(1j * np.arctan2(x * y + w * z, 0.5 - y * y - z * z))
+        swapped, turned = (left + 1j * ahead) * nose, -(ahead + 1j * left) * nose.conj()
         columns = [x * z + w * y, y * z - w * x, -(y * z + w * x), x * z - w * y, y * z + w * x]
+        columns += [swapped.real, swapped.imag, turned.real, turned.imag]
         tilt = np.stack(columns, axis=-1) * 2.0 / upright[:, None]
         ticks = np.arange(t[0] + WINDOW_S, t[-1] - WINDOW_S, WINDOW_S)
         smooth = _means(t, np.column_stack([fixes.enu_m[rows, :2], tilt]), ticks)
@@ -179,6 +183,8 @@ def leans_elsewhere(fixes: Fixes, quat_wxyz: FloatArray) -> Iterator[Finding]:
             "east turned round": _explained(own * (-1, 1), speed, change),
             "north turned round": _explained(own * (1, -1), speed, change),
             "conjugate quaternions": max(_explained(known[:, k], speed, change) for k in ((2, 3), (3, 4))),
+            "roll and pitch exchanged": max(_explained(k * known[:, (5, 6)], speed, change) for k in (1, -1)),
+            "yaw counted the other way round": _explained(known[:, (7, 8)], speed, change),
         }
         best = max(others, key=lambda name: others[name])
         if others[best] - as_written >= EXPLAINED:

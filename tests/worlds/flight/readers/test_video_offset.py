@@ -82,20 +82,22 @@ def test_the_planted_offset_is_found(tmp_path: Path, offset_s: float, seconds: f
     assert found.runner_up < found.correlation - 0.3
 
 
-@pytest.mark.parametrize(("stated_s", "off_s"), [(2.2, None), (4.5, 1.5)])
-def test_a_stated_offset_that_the_turns_contradict_is_doubted(
-    tmp_path: Path, stated_s: float, off_s: float | None
+@pytest.mark.parametrize(
+    ("stated_s", "sense", "doubted"),
+    [(2.2, 1, None), (4.5, 1, ("at_other_times", 1.5, 1.0)), (3.0, -1, ("other_way", 1.0, 0.94))],
+)
+def test_turns_that_contradict_the_log_are_doubted(
+    tmp_path: Path, stated_s: float, sense: int, doubted: tuple[str, float, float] | None
 ) -> None:
-    """A video from second 3 of the log on; up to a second of difference is left to the margins of questions."""
+    """A video from second 3 of the log on, or mirrored; up to a second is left to the margins of questions."""
     told = srt().split("\n\n")
     turned = [f"{cue.rstrip()} [gb_yaw: {heading_deg(k / 2):.1f}]\n" for k, cue in enumerate(told)]
     folder = write_flight(tmp_path, {"video_offset_s": stated_s}, log="\n".join(turned))
-    film(folder / "video.mp4", 15.0, heading_deg(3.0 + np.arange(15 * FPS) / FPS))
+    film(folder / "video.mp4", 15.0, sense * heading_deg(3.0 + np.arange(15 * FPS) / FPS))
     scene, _, _ = read(tmp_path)
-    found = [one for one in scene.findings if one.name == "video_turns_at_other_times"]
-    assert [(one.severity, one.measured, one.limit) for one in found] == (
-        [("doubt", pytest.approx(off_s, abs=0.2), 1.0)] if off_s else []
-    )
+    found = [(f.name[12:], f.measured, f.limit) for f in scene.findings if f.name.startswith("video_turns_")]
+    wanted = [] if doubted is None else [(doubted[0], *(pytest.approx(n, abs=0.2) for n in doubted[1:]))]
+    assert found == wanted
 
 
 def test_a_turn_to_the_right_moves_the_picture_to_the_left(tmp_path: Path) -> None:

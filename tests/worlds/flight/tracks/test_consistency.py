@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import doubt
@@ -55,6 +56,34 @@ def doubts(log: Log) -> set[str]:
 @pytest.mark.parametrize("off_deg", [0.0, 90.0, 180.0, -40.0])
 def test_a_flight_as_it_is_written_is_in_no_doubt_whichever_way_the_nose_points(off_deg: float) -> None:
     assert doubts(written(flight(off_deg))) == set()
+
+
+def exchanged(frd: FloatArray) -> FloatArray:
+    """Attitudes whose roll and pitch stand in one another's column."""
+    yaw, pitch, roll = Rotation.from_quat(frd, scalar_first=True).as_euler("ZYX").T
+    return flu_to_enu(quaternion(pitch, roll, yaw))
+
+
+def anticlockwise(frd: FloatArray) -> FloatArray:
+    """Attitudes whose yaw was counted from north to the west."""
+    yaw, pitch, roll = Rotation.from_quat(frd, scalar_first=True).as_euler("ZYX").T
+    return flu_to_enu(quaternion(roll, pitch, -yaw))
+
+
+@pytest.mark.parametrize("off_deg", [0.0, 180.0])
+@pytest.mark.parametrize("wrong", [exchanged, anticlockwise])
+def test_angles_in_another_column_or_sense_lean_elsewhere(
+    off_deg: float, wrong: Callable[[FloatArray], FloatArray]
+) -> None:
+    assert "leans_elsewhere" in doubts(written(flight(off_deg), wrong))
+
+
+@pytest.mark.parametrize(("pitch_deg", "told"), [(-20.0, False), (4.0, False), (20.0, True)])
+def test_a_camera_that_only_looks_up_counts_downwards(pitch_deg: float, told: bool) -> None:
+    log = replace(written(flight()), gimbal_pitch=Series(TIMES_S, np.full(len(TIMES_S), pitch_deg)))
+    assert ("gimbal_frame" in doubts(log)) == told
+    sweep = np.where(TIMES_S < 10, -pitch_deg, pitch_deg)  # what looks down for a while may look up
+    assert "gimbal_frame" not in doubts(replace(log, gimbal_pitch=Series(TIMES_S, sweep)))
 
 
 @pytest.mark.parametrize("off_deg", [0.0, 90.0])
