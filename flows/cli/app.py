@@ -599,5 +599,16 @@ def _run() -> None:
             raise
         show_error(missing(error.name, "this"))
         sys.exit(EXIT_USAGE)
+    except MemoryError:
+        show_error(
+            Scan2qaError("there is not enough memory: raise the limit (ulimit -v, the container's), or free some")
+        )
+        sys.exit(1)
+    except UnicodeEncodeError:
+        encoding = sys.getfilesystemencoding()
+        if encoding == "utf-8":
+            raise
+        show_error(ConfigError(f"a path has letters that are not {encoding}, the encoding here: export PYTHONUTF8=1"))
+        sys.exit(EXIT_USAGE)
     finally:
         stop_spinner()

@@ -574,6 +574,33 @@ def test_code_that_changes_under_a_command_is_named_in_one_line(
     assert capsys.readouterr().err == "scan2qa: a.py: changed while the command ran (no name x); run it again\n"
 
 
+@pytest.mark.parametrize(
+    ("raised", "encoding", "code", "said"),
+    [
+        (MemoryError(), "utf-8", 1, "there is not enough memory: raise the limit (ulimit -v, the container's)"),
+        (UnicodeEncodeError("utf-8", "\udcc3", 0, 1, "surrogate"), "ascii", 2, "not ascii, the encoding here: export"),
+    ],
+)
+def test_limits_of_the_machine_are_named_in_one_line(
+    raised: Exception,
+    encoding: str,
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail() -> None:
+        raise raised
+
+    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(sys, "getfilesystemencoding", lambda: encoding)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    told = capsys.readouterr().err
+    assert (ended.value.code, told.count("\n")) == (code, 1)
+    assert said in told
+
+
 @pytest.mark.slow
 def test_a_folder_name_that_is_not_utf8_costs_its_scene(scan2qa: Cli, tmp_path: Path) -> None:
     folder = Path(os.fsdecode(bytes(tmp_path) + b"/scans/sc\xe9ne"))
