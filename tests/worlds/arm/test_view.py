@@ -211,6 +211,10 @@ def test_an_episode_without_places_and_angles_is_not_drawn(views: list[ArmView])
     turning = views[0].facts.model_copy(update={"gripper": None, "items": ()})
     assert drawn(views[0].scene.model_copy(update={"facts": turning})) is not None, "there are dials"
     nothing = turning.model_copy(update={"arm": None})
+    bare, count = ArmView(views[0].scene.model_copy(update={"facts": nothing})), len(views[0].times_s)
+    shapes = (bare.gripper_m.shape, bare.gripper_turn.shape, bare.opening.shape, bare.angle.shape, bare.item_m.shape)
+    assert shapes == ((count, 3), (count, 4), (count,), (count, 0), (0, count, 3))
+    assert np.isnan(bare.gripper_turn).all()
     assert drawn(views[0].scene.model_copy(update={"facts": nothing})) is None
 
 

@@ -701,3 +701,7 @@ def test_a_film_that_players_turn_is_handed_on_upright(tmp_path: Path) -> None:
     size, shown = first()
     assert size == (height, width)
     assert np.array_equal(shown, np.rot90(stored, -1))
+
+
+def test_without_which_files_nothing_is_read() -> None:
+    assert [want.part for want in LeRobot.expected_files if want.needed] == ["info", "episodes", "data"]
