@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pipeline.blind.attack import FOREST, SCORES, attack, guessed, score_column, scores_in, standard_error
 from pipeline.blind.fine_tuned import FineTunedScores
 from pipeline.blind.forest import on_all_cores
-from pipeline.blind.items import UNSEEN, BlindItem, folds_of, items_of, shards_of
+from pipeline.blind.items import UNSEEN, BlindItem, folds_of, item_of, items_of, question_rows, shards_of, with_company
 from pipeline.blind.priors import by_frequency
 from pipeline.blind.rule import ANSWERED, BALANCE, VERDICTS, Verdict, verdict_table
 from pipeline.blind.totals import Guessed, TextOnly, Voter
@@ -35,10 +35,12 @@ FILTERED: Final = pa.schema(
         *VERDICTS,
         pa.field("asked", SCORES),  # what attackers earn on it among all questions
         pa.field("left", SCORES),  # among those that stay; null: it is removed
+        pa.field("choices", SCORES),  # the same, of numbers that are chosen among their choices; null: nothing else
     ]
 )
 
 
+SCORED: Final = FILTERED.names[len(VERDICTS) :]
 NO_VERDICTS: Final = VERDICTS.empty_table()
 Tuned = Callable[[Sequence[BlindItem], IntArray], FineTunedScores]
 
@@ -60,8 +62,9 @@ def filtered(
     asked = questions.filter(pc.invert(pc.is_in(questions["id"], waiting["id"].combine_chunks())))
     judged = verdict_table(verdicts) if verdicts else _unjudged(asked)
     parts = []
-    for shard in shards_of(asked):
-        items = items_of(shard.sort_by("id"))
+    for unsorted in shards_of(asked):
+        shard = unsorted.sort_by("id")
+        items = items_of(shard)
         table = judged.filter(pc.is_in(judged["id"], shard["id"].combine_chunks()))
         stays = pc.is_null(table["reason"]).to_numpy()
         left = [item for item, mine in zip(items, stays.tolist(), strict=True) if mine]
@@ -72,10 +75,19 @@ def filtered(
                 before[found.name] = found.earned
             known = {name: scores[stays] for name, scores in before.items()}
             after = before if len(left) == len(items) else attack(left, run, informed=known)
-        for name, mine, scores in (("asked", np.ones_like(stays), before), ("left", stays, after)):
+            chosen = {
+                row["id"]: item_of(row, among_choices=True)
+                for row, item, mine in zip(question_rows(shard), items, stays.tolist(), strict=True)
+                if mine and row["choices"] and not item.options
+            }
+            of_choices = attack(with_company(chosen.values()), run)
+        among = np.array([item.id in chosen for item in items])
+        for name, mine, scores in zip(
+            SCORED, (np.ones_like(stays), stays, among), (before, after, of_choices), strict=True
+        ):
             table = table.append_column(name, score_column(scores, mine))
         parts.append(table)
-    for name in ("asked", "left"):
+    for name in SCORED:
         waiting = waiting.append_column(name, pa.nulls(len(waiting), parts[-1][name].type))
     table = pa.concat_tables([*parts, waiting]).sort_by("id")
     _check(table, asked)
@@ -149,6 +161,7 @@ def text_only(
                 asked=before,
                 released=_guessed(mine, "left", asked),
                 debiased=None if left is None else _guessed(left, "left", asked),
+                choices=_guessed(mine, "choices", asked),
                 voters={} if verdict is None else _voters(verdict),
                 agreement=None if verdict is None else verdict.votes.agreement,
                 answered=reasons.count(ANSWERED),
@@ -172,7 +185,7 @@ def _guessed(table: pa.Table, column: str, asked: pa.Table) -> Guessed | None:
         truth if has else choice or answer
         for has, truth, choice, answer in zip(shown, truths, choices, answers, strict=True)
     ]
-    numbers = not any(shown) and all(map(is_number, answers))
+    numbers = column != "choices" and not any(shown) and all(map(is_number, answers))
     figures = guessed(scenes, scores_in(table[column]))
     frequency = by_frequency(None if numbers else letters, answers)
     return figures.model_copy(update={"frequency": frequency})

@@ -128,6 +128,9 @@ class TextOnly(Model):
     asked: Guessed = Field(description="all questions that were selected")
     released: Guessed | None = Field(description="what blind filtering left; None: nothing")
     debiased: Guessed | None = Field(description="what pruning left; None: it did not run")
+    choices: Guessed | None = Field(
+        default=None, description="released numbers whose choices are offered; None: it has options or words"
+    )
     voters: dict[str, Voter]
     agreement: FiniteFloat | None = Field(description="share of pairs of models with the same answer")
     answered: int = Field(ge=0, description="removed, since the panel answered them")

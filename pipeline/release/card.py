@@ -38,6 +38,12 @@ GUESSED_ABOVE: Final = 8.0  # points above chance and the best constant: what is
 FEW: Final = 50  # questions: of 50 right or wrong the standard error is up to 0.07
 VALUES_TOLD: Final = 4  # of one remark
 SCENES_TOLD: Final = 20  # whose findings stand in the card in full
+SPLITS: Final = {  # of `blind.totals.TextOnly`
+    "asked": "asked",
+    "released": "released",
+    "debiased": "`debiased`",
+    "choices": "among `choices`",
+}
 ATTACKERS: Final[Mapping[str, str]] = load_table("card/attackers")
 Row = Mapping[str, Any]
 
@@ -255,13 +261,14 @@ def remarks(flags: Mapping[str, int]) -> str:
 def known_weaknesses(rows: Sequence[Row], questions: Mapping[str, int]) -> tuple[list[str], list[str]]:
     """Tasks that are guessed though nobody should, and tasks of few questions; ``rows``: `blind.totals.TextOnly`.
 
-    Of a task that is guessed in any split: by how much in each, and what the attacker knows that guesses it best.
+    Of a task that is guessed in any split, or of numbers among their choices: by how much in each, and what the
+    attacker knows that guesses it best.
     """
     guessed, few = [], [f"{task} {n}" for task, n in sorted(questions.items()) if n < FEW]
     for row in rows:
         told, weak = [], False
-        for split, label in (("released", "all"), ("debiased", "`debiased`")):
-            if (found := row[split]) and found["earned"]:
+        for split, label in (("released", "all"), ("debiased", "`debiased`"), ("choices", "among `choices`")):
+            if (found := row.get(split)) and found["earned"]:
                 best = _best(found)
                 weak |= best.points > GUESSED_ABOVE
                 told.append(f"{label} {found['n']} {best.told} ({best.attacker}: {_known_by(best.attacker)})")
@@ -287,7 +294,8 @@ def text_only_context(
         given_away: what attackers earn on the published benchmark (`benchmarks.benchmark.Card`).
     """
     names = list(dict.fromkeys(name for row in rows for name in row["voters"]))
-    attackers = sorted({name for row in rows for name in row["asked"]["earned"]}, key=lambda n: (n == "forest", n))
+    attacked = [row[split] for row in rows for split in ("asked", "choices") if row.get(split)]
+    attackers = sorted({name for found in attacked for name in found["earned"]}, key=lambda n: (n == "forest", n))
     total = sum(row["asked"]["n"] for row in rows)
     troubles, sampled = [], []
     for name in names:
@@ -298,8 +306,9 @@ def text_only_context(
         if failed or unread:
             troubles.append((name, failed, unread))
     best = []
+    splits = [split for split in SPLITS if split != "choices" or any(row.get(split) for row in rows)]
     for row in rows:
-        cells = [str(_best(row[split])) if row[split] else "" for split in ("asked", "released", "debiased")]
+        cells = [str(_best(row[split])) if row.get(split) else "" for split in splits]
         if given_away:
             cells.append(_published(given_away.get(row["task"], {})))
         best.append((row["task"], *cells))
@@ -316,6 +325,7 @@ def text_only_context(
         "attackers": attackers,
         "earned": [cells for row in rows for cells in _earned(row, attackers)],
         "knowledge": [f"{name}: {_known_by(name)}" for name in attackers],
+        "attacked": [f"best attacker, {SPLITS[splits[0]]}", *(SPLITS[split] for split in splits[1:])],
         "best_attackers": best,
         "given_away": given_away,
         "votes": [_votes(row, names) for row in rows if names],
@@ -328,8 +338,8 @@ def _known_by(attacker: str) -> str:
 
 def _earned(row: Row, attackers: Sequence[str]) -> Iterable[list[object]]:
     """Scores of guessing on each split of a task."""
-    for split, label in (("asked", "asked"), ("released", "released"), ("debiased", "`debiased`")):
-        if (found := row[split]) is None or (split == "released" and found == row["asked"]):
+    for split, label in SPLITS.items():
+        if (found := row.get(split)) is None or (split == "released" and found == row["asked"]):
             continue
         both = split == "asked" and found == row["released"]
         cells = [

@@ -191,6 +191,30 @@ def test_chance_by_frequency_is_the_best_constant_of_numbers_and_the_commonest_o
     assert frequency([question(n, ["left", "right"], "left") for n in range(3)]) == 1.0
 
 
+def test_numbers_are_also_attacked_among_their_choices() -> None:
+    """Of four numbers the third is always right: without choices nobody knows; what a panel removed is not in it."""
+    rows = [
+        question(n, None, str(n % 7 + 3), "object_counting")
+        | {"choices": [str(n % 7 + at) for at in (1, 2, 3, 4)], "choice": "C"}
+        for n in range(40)
+    ]
+    removed = np.arange(40) < 12
+    questions = questions_table([*rows, *(question(n, ["left", "right"], "left") for n in (40, 41, 42))])
+    verdicts = rule(
+        questions,
+        replies_table(rows, 1, **dict.fromkeys("ab", lambda row, rng: row["ground_truth"] if row["id"] < 12 else "99")),
+        panel("a", "b"),
+    )
+    table = filtered(questions, verdicts)
+    among = table["choices"].is_valid().to_numpy()
+    assert among.tolist() == [*(~removed).tolist(), False, False, False]
+    numbers, options = text_only(questions, table, None, verdicts)
+    assert (numbers.choices.n, numbers.choices.chance, numbers.choices.frequency) == (28, 0.25, 1.0)
+    assert (numbers.choices.earned["by letter"], numbers.choices.errors["by letter"]) == (1.0, 0.0)
+    assert numbers.released.earned["forest"] < 0.5
+    assert options.choices is None
+
+
 def easier(was: dict[str, list[float]], now: dict[str, list[float]], *, groups: bool = False) -> str:
     """What is said of twenty questions, two a scene, of which the first few stay."""
     n, stay = len(was["forest"]), len(now["forest"])

@@ -246,6 +246,7 @@ def test_what_is_guessed_and_what_is_scarce_are_known_limits() -> None:
         row("c", 0.32, 0.34),
         row("d", 0.9, None),
         row("e", 0.9, None, 0.83),
+        row("f", 0.3, None) | {"choices": {"n": 290, "chance": 0.25, "earned": {"forest": 0.345}, "errors": {}}},
     ]
     guessed, few = known_weaknesses(rows, {"a": 50, "b": 49})
     letter, forest = ATTACKERS["by letter"], ATTACKERS["forest"]
@@ -253,6 +254,7 @@ def test_what_is_guessed_and_what_is_scarce_are_known_limits() -> None:
         f"a: all 300 65.0 ± 4.1 (by letter: {letter}); `debiased` 49 1.0 (forest: {forest})",
         f"c: all 300 7.0 ± 4.1 (by letter: {letter}); `debiased` 49 9.0 (forest: {forest})",
         f"d: all 300 65.0 ± 4.1 (by letter: {letter})",
+        f"f: all 300 5.0 ± 2.0 (forest: {forest}); among `choices` 290 9.5 (forest: {forest})",
     ]
     assert few == ["b 49", "a in `debiased` 49", "b in `debiased` 49", "c in `debiased` 49"]
 
@@ -477,7 +479,13 @@ def test_each_split_has_its_best_attacker_beside_the_published_one() -> None:
     lines = lines_of([row("turns"), row("news")], SETTINGS, [], given_away)
     assert "| turns | 20.0 ± 5.0 (0.500 by name) | 15.0 (0.450 forest) |  | 0.610 by text |" in lines
     assert "| news | 20.0 ± 5.0 (0.500 by name) | 15.0 (0.450 forest) |  |  |" in lines
+    chosen = lines_of([row("news"), row("turns") | {"choices": guessed(forest=0.62)}], SETTINGS, [], {})
+    assert "| task | best attacker, asked | released | `debiased` | among `choices` |" in chosen
+    assert "| turns | 20.0 ± 5.0 (0.500 by name) | 15.0 (0.450 forest) |  | 32.0 (0.620 forest) |" in chosen
+    assert "| turns | among `choices` | 10 | 0.250 | 0.300 |  |  | 0.620 |" in chosen
+    assert any("Among `choices`: accuracy" in line for line in chosen)
     alone = lines_of([row("turns")], SETTINGS, [], {})
+    assert not any("choices" in line for line in alone)
     assert "| turns | 20.0 ± 5.0 (0.500 by name) | 15.0 (0.450 forest) |  |" in alone
     assert not any("published" in line for line in alone)
 
