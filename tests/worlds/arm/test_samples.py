@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from pipeline.geometry.angles import matrices, rotated
-from pipeline.samples.arm.plans import plan
+from pipeline.samples.arm.plans import FPS, HIGH, LOW, RATE_MAX, plan
 from pipeline.samples.arm.write import write_samples
 from pipeline.worlds.arm.bev_video import top_down_map
 from pipeline.worlds.arm.readers.lerobot import LeRobot
@@ -136,7 +137,23 @@ def test_scenes_survive_json_and_can_be_drawn(views: list[ArmView]) -> None:
         assert drawn.path[0][1:] == pytest.approx(view.gripper_m[0, :2].tolist(), abs=1e-3)
 
 
-def test_plans_differ_and_are_within_reach() -> None:
-    plans = [plan(number) for number in range(12)]
-    assert not any(np.isnan(one.joints).any() for one in plans)
-    assert len({one.things[0].place_m[0].tobytes() for one in plans}) == 12
+def test_plans_differ_and_stay_within_what_the_arm_can_do() -> None:
+    plans = [plan(number) for number in range(60)]
+    for one in plans:
+        assert ((np.array(LOW) < one.joints) & (one.joints < HIGH)).all()
+        assert (np.abs(np.diff(one.joints, axis=0)) * FPS < RATE_MAX).all()
+    assert len({one.things[0].place_m[0].tobytes() for one in plans}) == 60
+
+
+def test_neither_how_long_an_episode_is_nor_how_far_it_has_got_tells_how_fast_the_arm_is() -> None:
+    """Speeds while it moves, 0.02 m/s at least; medians differ by a factor of two, lengths of one and a half."""
+    plans = [plan(number) for number in range(120)]
+    speed = [np.linalg.norm(np.diff(one.tip_m, axis=0), axis=1) * FPS for one in plans]
+    pace, lasts = np.array([np.median(v[v > 0.02]) for v in speed]), np.array([len(one.tip_m) for one in plans])
+    low, high = np.quantile(pace, [0.1, 0.9])
+    assert high > 1.7 * low
+    assert np.quantile(lasts, 0.9) > 1.5 * np.quantile(lasts, 0.1)
+    assert abs(spearmanr(pace, lasts).statistic) < 0.2  # of 120; its standard error is 0.09
+    tenths = [np.array_split(v, 10) for v in speed]
+    by_tenth = [np.median(np.concatenate([v[n][v[n] > 0.02] for v in tenths])) for n in range(10)]
+    assert max(by_tenth) < 1.35 * min(by_tenth)
