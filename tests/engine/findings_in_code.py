@@ -30,12 +30,15 @@ ELSEWHERE: Final = ("benchmarks/cityeqa", "samples/drive")  # audits of files, a
 # elsewhere and is passed on, or that stands as a constant in the same function, is found there.
 WORKED_OUT: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("engine/inputs.py", "*lost"): ("written_without_scene",),
-    ("reading/maps/feature.py", "reason"): (
+    ("reading/maps/feature.py", "*found"): (
         "unsupported_geometry",
         "unusable_outline",
         "unusable_name",
         "unusable_height",
         "height_without_unit",
+        "not_there",
+        "below_ground",
+        "perhaps_not_there",
     ),
     ("worlds/flight/readers/flights.py", "f'several_{key}s'"): ("several_logs", "several_videos"),
     ("worlds/flight/tracks/assemble.py", "f'no_{what}'"): ("no_heading", "no_gimbal"),

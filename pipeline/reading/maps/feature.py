@@ -11,7 +11,7 @@ import numpy as np
 import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray
-from pipeline.core.findings import Findings, doubt
+from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Origin
 from pipeline.core.templates import load_table
 from pipeline.geometry.geodesy import to_enu
@@ -27,6 +27,9 @@ _LIMITS: Final = {"name_max_chars": NAME_MAX_CHARS, "height_max_m": HEIGHT_MAX_M
 REASONS: Final[dict[str, list[str]]] = {
     reason: [words.format(**_LIMITS) for words in told] for reason, told in load_table("maps/feature_reasons").items()
 }
+
+NOT_THERE, BELOW, PERHAPS = "not_there", "below_ground", "perhaps_not_there"
+STATED: Final = frozenset({NOT_THERE, BELOW, PERHAPS})  # which the map itself says
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Feature:
         datum: the ground that the flight took off from, or mean sea level.
         tags: what the file says that may be seen of it, as it stands there, for example ``{"roof:shape": "dome"}``.
         id: what its file calls it, "way/123"; empty where it does not.
+        doubt: why it may not stand there as the map has it, so that nothing is said of it; None: nothing is in doubt.
+        low_m: height of its lowest part, of which ``height_m`` is the highest; NaN: it is so high all over.
     """
 
     outlines: tuple[FloatArray, ...]
@@ -55,6 +60,8 @@ class Feature:
     datum: Literal["takeoff", "sea"] = "takeoff"
     tags: Mapping[str, str] = field(default_factory=dict)
     id: str = ""
+    doubt: str | None = None
+    low_m: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -93,11 +100,12 @@ class Tally:
         self._names.setdefault(reason, []).append(who)
 
     def report(self, file: str, features: int, findings: Findings) -> None:
-        """One doubt per reason, which counts and names the features."""
+        """One finding per reason, which counts and names the features: a doubt, or a note of what their tags say."""
         for reason, names in self._names.items():
             what, remedy = REASONS[reason]
             message = f"{file}: {len(names)} of {features} features {what}: {mentioned(names)}"
-            findings.add(doubt(reason, file, message, remedy, float(len(names)), None, "features"))
+            found = (reason, file, message, remedy, float(len(names)), None, "features")
+            findings.add(note(*found) if reason in STATED else doubt(*found))
 
 
 def mentioned(names: list[str]) -> str:
@@ -137,7 +145,8 @@ class PlacedFeature:
         distance_m: (F,) of the nearest corner from the origin.
         foot_m: (F,) up of the foot where it is known, else NaN.
         ground_m: (F,) up of the foot, or where it is not known of the ground at take-off.
-        top_m: (F,) up of the top; NaN: not known.
+        top_m: (F,) up of the top; NaN: not known, or not the same all over.
+        in_parts: (F,) which are not so high all over.
     """
 
     def __init__(self, features: Sequence[Feature], origin: Origin, ground_m: float) -> None:
@@ -157,7 +166,8 @@ class PlacedFeature:
         self.foot_m = datum + np.array([f.foot_m for f in features])
         self.assumed: BoolArray = np.isnan(self.foot_m)
         self.ground_m = np.where(self.assumed, ground_m, self.foot_m)
-        self.top_m = self.ground_m + np.array([f.height_m for f in features])
+        self.in_parts: BoolArray = np.isfinite(np.array([f.low_m for f in features], dtype=np.float64))
+        self.top_m = np.where(self.in_parts, np.nan, self.ground_m + np.array([f.height_m for f in features]))
 
 
 def circle_about(corners: FloatArray) -> tuple[tuple[float, float], float]:

@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import shapely
@@ -29,11 +29,15 @@ import shapely
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
 from pipeline.core.mirrors import here
+from pipeline.core.templates import load_table
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.feature import (
+    BELOW,
     HEIGHT_MAX_M,
     METRES_PER_DEGREE,
     NAME_MAX_CHARS,
+    NOT_THERE,
+    PERHAPS,
     Feature,
     MapBounds,
     Tally,
@@ -81,6 +85,78 @@ def height_of(tag: str | None) -> float:
     else:
         return np.nan
     return height if 0.0 < height <= HEIGHT_MAX_M else np.nan
+
+
+_PRESENCE: Final = load_table("maps/nouns")["presence"]
+GONE: Final = frozenset(_PRESENCE["gone"])
+_DENIED: Final = frozenset({"no", "false", "0"})
+_BY_LAYER: Final = frozenset({"building", "shop", "amenity", "tourism", "office"})  # of waters a layer tells nothing
+
+
+class Presence(NamedTuple):
+    """Whether a map's thing stands where it is.
+
+    Attributes:
+        tags: what it is, without what it is no more.
+        reason: why nothing is said of it, `REASONS`; None: nothing speaks against it.
+        by: the tag that says so.
+    """
+
+    tags: Mapping[str, str]
+    reason: str | None = None
+    by: str = ""
+
+
+def presence_of(tags: Mapping[str, str], keys: Sequence[str], mapped: int | None = None) -> Presence:
+    """What a thing's own tags say of whether it is there, above the ground and as it is mapped.
+
+    Args:
+        tags: of the thing.
+        keys: those that say what it is.
+        mapped: the year in which it was mapped; None: not known.
+    """
+    key = next((key for key in _PRESENCE["gone"] if _affirmed(tags, key)), None)
+    if key is not None:
+        return Presence({}, NOT_THERE, f"{key}={tags[key]}")
+    void = [key for key in keys if tags.get(key, "").casefold() in GONE]
+    kept = {key: word for key, word in tags.items() if key not in void} if void else tags
+    if void and not any(key in kept for key in keys):
+        return Presence({}, NOT_THERE, f"{void[0]}={tags[void[0]]}")
+    if "building" in kept:
+        below = _matching(kept, _PRESENCE["below"])
+        if below is not None:
+            return Presence(kept, BELOW, below)
+    return Presence(kept, *_doubt(kept, mapped))
+
+
+def _doubt(tags: Mapping[str, str], mapped: int | None) -> tuple[str | None, str]:
+    by = _matching(tags, _PRESENCE["doubtful"])
+    low = "layer" if _BY_LAYER & tags.keys() and _number(tags.get("layer")) < 0 else None
+    low = "building:levels" if "building" in tags and _number(tags.get("building:levels")) == 0 else low
+    built = tags.get("start_date", "")[:4]
+    if mapped is not None and built.isdecimal() and int(built) > mapped:
+        low = "start_date"
+    by = by or (None if low is None else f"{low}={tags[low]}")
+    return (PERHAPS, by) if by is not None else (None, "")
+
+
+def _matching(tags: Mapping[str, str], told: Mapping[str, Sequence[str]]) -> str | None:
+    for key, words in told.items():
+        word = tags.get(key, "").strip("\"' ").casefold()
+        if any(word.startswith(one) for one in words) if words else _affirmed(tags, key):
+            return f"{key}={tags[key]}"
+    return None
+
+
+def _affirmed(tags: Mapping[str, str], key: str) -> bool:
+    return key in tags and tags[key].casefold() not in _DENIED
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return np.nan
 
 
 _MARKUP: Final[Mapping[str, Callable[[Path], io.FileIO | gzip.GzipFile | bz2.BZ2File]]] = {
@@ -169,7 +245,8 @@ def read_osm(
                 outlines = _outlines(thing)
                 areas += building and thing.is_area() and thing.from_way() and bool(outlines)
                 if outlines and any(box.holds(o).any() for o in outlines):
-                    features.append(_feature(thing, outlines, tally, keys, told))
+                    feature = _feature(thing, outlines, tally, keys, told)
+                    features += [feature] if feature is not None else []
     except (RuntimeError, ValueError, OSError, osmium.InvalidLocationError) as error:
         message = f"osmium cannot read it: {' '.join(str(error).split())}"
         raise files.fault(path, "unreadable_osm", message, OSM_REMEDY) from error
@@ -249,6 +326,9 @@ def _every(line: FloatArray, scale: FloatArray) -> FloatArray:
     return np.column_stack([np.interp(at, along, line[:, k]) for k in (0, 1)])
 
 
+_NO_YEAR: Final = 1970  # of what has no time
+
+
 def _outlines(thing: Any) -> tuple[FloatArray, ...]:
     """Outer rings of an area or the place of a node, (k, 2) latitude and longitude."""
     rings = [[thing.location]] if thing.is_node() else [[n.location for n in ring] for ring in thing.outer_rings()]
@@ -258,8 +338,14 @@ def _outlines(thing: Any) -> tuple[FloatArray, ...]:
 
 def _feature(
     thing: Any, outlines: tuple[FloatArray, ...], tally: Tally, keys: Sequence[str], told: Sequence[str]
-) -> Feature:
-    tags = dict(thing.tags)
+) -> Feature | None:
+    year, own = thing.timestamp.year, f"node/{thing.id}"
+    own = own if thing.is_node() else f"{'way' if thing.from_way() else 'relation'}/{thing.orig_id()}"
+    tags, reason, by = presence_of(dict(thing.tags), keys, year if year > _NO_YEAR else None)
+    if reason is not None:
+        tally.add(reason, f"{own} ({by})"[:80])
+        if reason != PERHAPS:
+            return None
     return Feature(
         outlines,
         named(tags.get("name"), repr(tags.get("name"))[:80], tally),
@@ -267,7 +353,8 @@ def _feature(
         solid=thing.is_area() and "building" in tags,
         height_m=height_of(tags.get("height")),
         tags=telling(tags, keys, told),
-        id=f"node/{thing.id}" if thing.is_node() else f"{'way' if thing.from_way() else 'relation'}/{thing.orig_id()}",
+        id=own,
+        doubt=f"whether it stands there is not told: {by}" if reason else None,
     )
 
 

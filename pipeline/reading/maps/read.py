@@ -26,8 +26,17 @@ from pipeline.core.findings import Findings, doubt
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.appearance import LEVELS
 from pipeline.reading.maps.cityjson import MODEL, read_cityjson
-from pipeline.reading.maps.feature import HEIGHT_MAX_M, METRES_PER_DEGREE, Feature, MapBounds, Tally, named, usable_name
-from pipeline.reading.maps.osm import KINDS, height_of, kind_of, osm_tags, read_osm, telling
+from pipeline.reading.maps.feature import (
+    HEIGHT_MAX_M,
+    METRES_PER_DEGREE,
+    PERHAPS,
+    Feature,
+    MapBounds,
+    Tally,
+    named,
+    usable_name,
+)
+from pipeline.reading.maps.osm import KINDS, height_of, kind_of, osm_tags, presence_of, read_osm, telling
 from pipeline.reading.maps.streets import StreetLine, is_way, read_streets_of_osm, streets_of_geojson
 
 OSM_SUFFIXES: Final = (".pbf", ".osm", ".osm.gz", ".osm.bz2")
@@ -271,8 +280,14 @@ def _feature(
     heights = {key: _metres(facts.get(key), key == "height_m") for key in ("height_m", "base_m")}
     kind = facts.get("kind")
     kind = kind if isinstance(kind, str) and kind.isprintable() and kind.strip() else None
-    osm = osm_tags(facts) if kind is None else {}
-    osm = osm if kind_of(osm, keys) else {}
+    every = osm_tags(facts) | {key: "yes" for key, word in facts.items() if word is True}
+    mapped = every.get("@timestamp", "")[:4]
+    own, reason, by = presence_of(every, () if kind else keys, int(mapped) if mapped.isdecimal() else None)
+    if reason is not None:
+        tally.add(reason, f"{who} ({by})"[:80])
+        if reason != PERHAPS:
+            return None
+    osm = own if kind is None and kind_of(own, keys) else {}
     if None in heights.values():
         tally.add("unusable_height", who)
     elif facts.get("height_m") is None and osm:
@@ -292,6 +307,7 @@ def _feature(
         foot_m=foot,
         tags=tags,
         id=_id(entry, facts),
+        doubt=f"whether it stands there is not told: {by}" if reason else None,
     )
 
 

@@ -13,15 +13,19 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.areas import fit_name, other_names
-from pipeline.reading.maps.feature import MapBounds, mentioned
-from pipeline.reading.maps.osm import OSM_REMEDY, osm_tags, sorted_extract
+from pipeline.reading.maps.feature import NOT_THERE, MapBounds, mentioned
+from pipeline.reading.maps.osm import GONE, OSM_REMEDY, osm_tags, presence_of, sorted_extract
 
 # Values of ``highway`` that are no way one could stand in, or not yet or no longer one.
 _NO_ROADS: Final = frozenset(
-    {"abandoned", "bus_stop", "construction", "corridor", "elevator", "escape", "platform", "proposed", "raceway",
-     "razed", "removed", "rest_area", "services", "traffic_island", "via_ferrata"}
+    {*GONE, "abandoned", "bus_stop", "construction", "corridor", "disused", "elevator", "escape", "platform", "raceway",
+     "rest_area", "services", "traffic_island", "via_ferrata"}
 )  # fmt: skip
-_OUT_OF_SIGHT: Final = {"tunnel": frozenset({"yes", "covered"}), "indoor": frozenset({"yes"})}
+_OUT_OF_SIGHT: Final = {
+    "tunnel": frozenset({"yes", "covered"}),
+    "indoor": frozenset({"yes"}),
+    "location": frozenset({"underground", "indoor"}),
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ class Road:
 
 def classes_of(tags: Mapping[str, str]) -> tuple[str, ...]:
     """The kinds of a road; empty for anything but a road under the open sky. Semicolons separate several."""
-    if any(tags.get(key) in values for key, values in _OUT_OF_SIGHT.items()):
+    hidden = any(tags.get(key) in values for key, values in _OUT_OF_SIGHT.items())
+    if hidden or presence_of(tags, ("highway",)).reason == NOT_THERE:
         return ()
     found = (part.strip() for part in tags.get("highway", "").split(";"))
     return tuple(kind for kind in found if kind and kind not in _NO_ROADS)
@@ -131,7 +136,9 @@ def _is_sure(tags: Mapping[str, str]) -> bool | None:
     classes = set(classes_of(tags))
     if not classes & (STREETS | DRIVES) or tags.get("area") == "yes":
         return None
-    return bool(classes & STREETS) and tags.get("layer", "0") == "0" and tags.get("bridge", "no") == "no"
+    level = all(tags.get(key, "0") == "0" for key in ("layer", "level"))
+    is_open = all(tags.get(key, "no") == "no" for key in ("bridge", "covered"))
+    return bool(classes & STREETS) and level and is_open and presence_of(tags, ("highway",)).reason is None
 
 
 def streets_of_geojson(value: dict[str, Any], file: str, findings: Findings) -> tuple[StreetLine, ...]:

@@ -301,7 +301,7 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
         outline=ring,
         facing_deg=None if facing is None else facing % 360.0,
         on=_plain(feature.tags.get("on")),
-        doubt=doubt_of(feature.tags, source, kind) if kind != BUILDING else None,
+        doubt=feature.doubt or (doubt_of(feature.tags, source, kind) if kind != BUILDING else None),
         source_tags={
             "colour" if key == "walls" else "roof_colour" if key == "roof" else key: v for key, v in told.items()
         },

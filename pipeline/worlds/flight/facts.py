@@ -55,6 +55,9 @@ class Landmark(Model):
     label: Name | None = Field(
         default=None, description="its name in questions: features that nothing else near by has; None: it is not"
     )
+    doubt: str | None = Field(
+        default=None, description="why it may not stand there as the map has it: it has no label; None: it does"
+    )
     proof: tuple[Evidence, ...] = Field(default=(), description="by how much its label fits it and nothing else")
     unnameable_reason: Rejection | None = Field(default=None, description="why it has no label")
     pictured: Pictured | None = Field(default=None, description="None: no model was asked about pictures of it")

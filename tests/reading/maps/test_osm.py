@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import tempfile
 from itertools import pairwise
 from pathlib import Path
@@ -234,3 +235,51 @@ def test_bridges_and_waters_that_are_lines(tmp_path: Path) -> None:
     path = write(tmp_path, osm_text([*ways, (RING, {"natural": "water"})]))
     within = read_context(files_of(tmp_path), path, EVERYWHERE, False, Findings(), keys)
     assert sum(f.kind == "water" and len(f.outlines[0]) == 1 for f in within) <= 3, "those of the border may stay"
+
+
+NOTHING = None
+
+
+@pytest.mark.parametrize(
+    ("tags", "finding"),
+    [
+        ("building=yes", NOTHING),
+        ("building=yes disused=no layer=1 building:levels:underground=2 start_date=1890", NOTHING),
+        ("natural=water layer=-1", NOTHING),  # a river below its bridges
+        ("building=no", "not_there"),
+        ("building=Demolished", "not_there"),
+        ("building=yes demolished=yes", "not_there"),
+        ("building=yes proposed=2031", "not_there"),
+        ("shop=bakery removed=yes", "not_there"),
+        ("building=no shop=bakery", NOTHING),  # the bakery is there
+        ("building=yes location=underground", "below_ground"),
+        ("building=yes amenity=parking parking=underground", "below_ground"),
+        ("building=underground", "below_ground"),
+        ("building=yes layer=-1", "perhaps_not_there"),
+        ("building=yes building:levels=0 building:levels:underground=2", "perhaps_not_there"),
+        ("building=construction", "perhaps_not_there"),
+        ("building=yes end_date=2018", "perhaps_not_there"),
+        ("building=yes start_date=2031", "perhaps_not_there"),  # after it was mapped
+        ("building=yes ruins=yes", "perhaps_not_there"),
+        ("shop=bakery disused=yes", "perhaps_not_there"),
+        ("shop=disused", "perhaps_not_there"),
+        ("shop=bakery opening_date=2031-05-01", "perhaps_not_there"),
+        ("shop=bakery opening_hours='closed'", "perhaps_not_there"),
+        ("shop=bakery layer=-1", "perhaps_not_there"),
+    ],
+)
+def test_what_a_map_itself_says_is_not_there(tags: str, finding: str | None, tmp_path: Path) -> None:
+    words = dict(word.split("=", 1) for word in tags.split())
+    text = osm_text([(RING, words)]).replace("<way ", '<way timestamp="2019-04-14T18:23:52Z" ')
+    found, findings = read_file(write(tmp_path, text))
+    assert names_of(findings) == ([] if finding is None else [finding])
+    assert [f.doubt is not None for f in found] == (
+        [finding is not None] if finding in (None, "perhaps_not_there") else []
+    )
+    told = {"properties": words | {"@timestamp": "2019-04-14T18:23:52Z"}, "type": "Feature"}
+    outline = [[[lon, lat] for lat, lon in (NODES[i] for i in RING)]]
+    geojson = tmp_path / "map.geojson"
+    entry = told | {"geometry": {"type": "Polygon", "coordinates": outline}}
+    geojson.write_text(json.dumps({"type": "FeatureCollection", "features": [entry]}))
+    again, said = read_file(geojson)  # the same tags as Overpass Turbo writes them
+    assert ([f.doubt for f in again], names_of(said)) == ([f.doubt for f in found], names_of(findings))

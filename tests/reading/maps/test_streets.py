@@ -50,7 +50,9 @@ def test_which_ways_are_streets(tmp_path: Path) -> None:
     text = ways(
         "highway=residential;name=Elm  Street", "highway=service", "highway=footway", "highway=primary;bridge=yes",
         "highway=primary;tunnel=yes", "highway=pedestrian;area=yes", "highway=tertiary;layer=-1", "building=yes",
-        "highway=unclassified;name=A\u202eB",
+        "highway=unclassified;name=A\u202eB", "highway=residential;demolished=yes", "highway=disused;name=P",
+        "highway=residential;location=underground", "highway=residential;covered=yes",
+        "highway=residential;opening_date=2031",
     )  # fmt: skip
     assert read(tmp_path, text) == {
         "way/10": ("Elm Street", True),
@@ -58,6 +60,8 @@ def test_which_ways_are_streets(tmp_path: Path) -> None:
         "way/13": (None, False),  # above what lies below
         "way/16": (None, False),
         "way/18": (None, True),  # its name turns the text about
+        "way/22": (None, False),  # an arcade
+        "way/23": (None, False),  # or not yet
     }
 
 

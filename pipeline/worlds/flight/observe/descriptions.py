@@ -173,8 +173,8 @@ class SceneThings:
         ]
 
     def _extent_known(self, i: int) -> bool:
-        """Whether a thing has an outline, or is slim: a point that stands for a park is somewhere in it."""
-        return bool(self._radius_m[i] > 0) or str(self._noun[i]) in POINTS
+        """Whether a thing is surely there, and has an outline or is slim: a point that is a park is somewhere in it."""
+        return self.marks[i].doubt is None and (bool(self._radius_m[i] > 0) or str(self._noun[i]) in POINTS)
 
     # What fits
 

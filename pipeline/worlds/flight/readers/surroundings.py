@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -15,10 +17,11 @@ from pipeline.geometry.geodesy import to_enu
 from pipeline.geometry.sight import own_buildings
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.appearance import UNSEEN, Appearance, look_of, rise_of
+from pipeline.reading.maps.appearance import STOREY_M, UNSEEN, Appearance, look_of, rise_of
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box_around, circle_about, mentioned
 from pipeline.reading.maps.osm import KINDS
 from pipeline.reading.maps.read import read_context
+from pipeline.reading.maps.things import PART
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.readers.flight_files import FLIGHT_FILE, FlightSettings, PlacedGoal, find_file
 from pipeline.worlds.flight.tracks.assemble import Assembled
@@ -26,7 +29,7 @@ from pipeline.worlds.flight.tracks.assemble import Assembled
 NEAR_M: Final = 1500.0  # of the track: a chimney of 100 m is seen from there, and hardly anything beyond
 # Of OpenStreetMap: what is read, and what is told of it. What is long is read in pieces (`osm.ALONG`).
 _WIDER: Final = ("landuse", "aeroway", "junction", "bridge", "waterway")
-KEYS: Final = (*KINDS, *_WIDER)
+KEYS: Final = (*KINDS, *_WIDER, PART)
 TOLD: Final = tuple(UNSEEN)
 
 
@@ -115,12 +118,32 @@ def _of_maps(files: SceneFiles, settings: FlightSettings, assembled: Assembled, 
 
 def _features(files: SceneFiles, name: str, box: MapBounds, walls: bool, findings: Findings) -> tuple[Feature, ...]:
     path = find_file(files, name)
-    features = read_context(files, path, box, walls, findings, KEYS, TOLD)
+    features = in_parts(read_context(files, path, box, walls, findings, KEYS, TOLD))
     if not any(box.holds(outline).any() for f in features for outline in f.outlines):
         message = f"{name}: of its {len(features)} features none lies within {NEAR_M:g} m of the flight"
         remedy = "is this the map of the place that the log is from?"
         findings.add(doubt("nothing_near", name, message, remedy, 0.0, 1.0, "features"))
     return features
+
+
+def in_parts(features: Sequence[Feature]) -> tuple[Feature, ...]:
+    """The features; buildings with parts that have heights are as high as the highest, and not all over."""
+    parts = [(f, outline) for f in features if PART in f.tags and "building" not in f.tags for outline in f.outlines]
+    parts = [(f, outline) for f, outline in parts if len(outline) > 2]
+    if not parts:
+        return tuple(features)
+    tree = shapely.STRtree([shapely.point_on_surface(shapely.make_valid(shapely.Polygon(o))) for _, o in parts])
+    found = []
+    for feature in features:
+        rings = [o for o in feature.outlines if len(o) > 2] if feature.solid and PART not in feature.tags else []
+        own = [k for ring in rings for k in tree.query(shapely.Polygon(ring), predicate="covers").tolist()]
+        highs = np.array([feature.height_m, *(parts[k][0].height_m for k in own)])
+        known = np.isfinite(highs)
+        if own and (known[0] or known[1:].all()):
+            low = float(highs[1:].min()) if known[1:].all() else STOREY_M[0]
+            feature = replace(feature, height_m=float(highs[known].max()), low_m=low)  # noqa: PLW2901
+        found.append(feature)
+    return tuple(found)
 
 
 LANDMARK_MAX_M: Final = 50_000.0  # from the flight's origin: nothing farther was ever seen from a drone
@@ -169,6 +192,7 @@ def rises_m(placed: PlacedFeature, looks: Sequence[Appearance | None]) -> FloatA
     height_m = np.array([f.height_m for f in placed.features])
     known = np.isfinite(height_m)
     rises[known] = height_m[known, None]
+    rises[placed.in_parts, 0] = [f.low_m for f in placed.features if math.isfinite(f.low_m)]
     solid = np.array([f.solid for f in placed.features], dtype=bool)
     told = known | np.array([look is not None and look.height_m is not None for look in looks], dtype=bool)
     open_ones = np.flatnonzero(solid & ~told)
@@ -222,7 +246,7 @@ def buildings(placed: PlacedFeature) -> Buildings:
 def check_heights(placed: PlacedFeature, ground_m: float, findings: Findings) -> None:
     """Says what is not known of the heights, what was assumed, and where they contradict the take-off."""
     solid = np.array([f.solid for f in placed.features], dtype=bool)
-    unknown = solid & np.isnan(placed.top_m)
+    unknown = solid & np.isnan(placed.top_m) & ~placed.in_parts
     if unknown.any():
         message = f"{int(unknown.sum())} of {int(solid.sum())} buildings have no known height"
         remedy = "add heights to the map, so that it is known what they hide"
@@ -249,9 +273,10 @@ def _landmark(placed: PlacedFeature, place: int, look: Appearance | None, rise: 
         look = look.model_copy(update={"area_m2": round(float(area), 1)})
     largest = max(outlines, key=lambda o: shapely.Polygon(o).area) if len(outlines[0]) > 2 else None
     return Landmark(
-        name=feature.name,
+        name=None if feature.doubt else feature.name,
         kind=feature.kind,
         appearance=look,
+        doubt=feature.doubt,
         center=circle_center,
         radius_m=radius,
         outline=None if largest is None else tuple((float(x), float(y)) for x, y in largest),

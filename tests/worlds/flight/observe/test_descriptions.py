@@ -71,6 +71,8 @@ def test_what_the_video_shows_from_afar_is_a_rival_and_so_is_what_has_no_extent(
     assert [one.label for one in said(thing("park"), point)] == [None, None]
     assert said(point)[0].unnameable_reason.reason == "looks_unknown"
     assert labels(thing("fountain", radius=0.0)) == ["the fountain"]
+    perhaps = thing("park", at=(0, 100)).model_copy(update={"doubt": "end_date=2018"})
+    assert [one.label for one in said(thing("park"), perhaps)] == [None, None]
 
 
 def test_a_colour_that_may_be_the_other_ones_does_not_tell() -> None:

@@ -18,6 +18,7 @@ from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.reading.maps.appearance import look_of
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box_around
+from pipeline.reading.maps.things import PART
 from pipeline.worlds.flight.facts import FlightScene, Landmark
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
@@ -25,6 +26,7 @@ from pipeline.worlds.flight.readers.surroundings import (
     GROUND_DIFFERENCE_M,
     buildings,
     check_heights,
+    in_parts,
     landmarks,
     others,
     rises_m,
@@ -323,6 +325,38 @@ def test_heights_are_ranges_by_storeys_kind_width_and_neighbours() -> None:
     assert rises(7, east=900) == [[2, 8], [2.5, 30], [2.5, 30], [5, 15]]
 
 
+@pytest.mark.parametrize(
+    ("own_m", "parts_m", "rise_m"),
+    [
+        (np.nan, (60.0, 20.0), (20.0, 60.0)),  # a church with its tower
+        (60.0, (20.0,), (20.0, 60.0)),
+        (20.0, (60.0,), (60.0, 60.0)),  # a part that is higher than the whole
+        (20.0, (12.0, np.nan), (2.5, 20.0)),
+        (np.nan, (60.0, np.nan), None),  # as of any building without a height
+        (20.0, (), None),
+    ],
+)
+def test_a_building_of_parts_is_not_so_high_all_over(own_m: float, parts_m: tuple[float, ...], rise_m: Any) -> None:
+    """It hides as far as its highest part may, and is in view where its lowest is."""
+    whole = feature(FIJI, *SQUARE, height_m=own_m, tags={"building": "church"})
+    corner = ((1.0, 1.0), (1.0, 9.0), (9.0, 9.0), (9.0, 1.0))
+    parts = [feature(FIJI, *corner, solid=False, height_m=high, tags={PART: "yes"}) for high in parts_m]
+    aside = feature(FIJI, (90, 0), (90, 9), (99, 9), solid=False, height_m=90.0, tags={PART: "yes"})
+    placed = PlacedFeature(in_parts([whole, *parts, aside]), FIJI, 0.0)
+    mark, found = marks(placed)[0], buildings(placed)
+    assert (mark.rise_m if placed.in_parts[0] else None) == (None if rise_m is None else pytest.approx(rise_m))
+    if rise_m is not None:
+        assert mark.top_m is None
+        assert mark.appearance.height_m == (rise_m[1], rise_m[1])
+        assert (np.isnan(found.top_m[0]), found.most_m[0]) == (True, rise_m[1])
+
+
+def test_what_may_not_stand_there_has_no_name_and_still_hides() -> None:
+    placed = PlacedFeature([feature(FIJI, *SQUARE, height_m=9.0, doubt="building=construction")], FIJI, 0.0)
+    (mark,) = marks(placed)
+    assert (mark.name, mark.doubt, buildings(placed).top_m.tolist()) == (None, "building=construction", [9.0])
+
+
 def test_no_features_are_no_landmarks_and_no_buildings() -> None:
     placed = PlacedFeature([], FIJI, 0.0)
     assert marks(placed) == ()
@@ -417,6 +451,7 @@ def test_only_feet_that_a_map_states_are_held_against_the_take_off(foot_m: float
     placed = SimpleNamespace(
         features=[SimpleNamespace(solid=n < 5) for n in range(8)],
         assumed=np.arange(8) > 1,
+        in_parts=np.zeros(8, dtype=bool),
         foot_m=np.array([foot_m + 3, foot_m + 3, *[3.0] * 6]),
         top_m=np.array([40.0, 40, 40, np.nan, 40, np.nan, np.nan, 40]),
     )
