@@ -45,6 +45,7 @@ class Exif:
         heading_ref: "T" true north, "M" magnetic north; empty where it does not say.
         taken: day of the exposure.
         taken_s: its moment on the camera's clock, which says no zone, as seconds since 1970.
+        utc_s: the moment of the position's fix (GPSDateStamp, GPSTimeStamp), seconds since 1970, UTC.
         author: Artist.
         copyright: Copyright.
         orientation: 1 upright; the others are turned or mirrored.
@@ -62,6 +63,7 @@ class Exif:
     heading_ref: str = ""
     taken: datetime.date | None = None
     taken_s: float | None = None
+    utc_s: float | None = None
     author: str | None = None
     copyright: str | None = None
     orientation: int = 1
@@ -140,6 +142,7 @@ def _exif(exif: Image.Exif, packet: Any) -> Exif:
         heading_ref=_letter(gps.get(16)),
         taken=_day(more.get(0x9003) or exif.get(0x0132)),
         taken_s=_moment_s(more.get(0x9003), more.get(0x9291)),
+        utc_s=_fix_s(gps.get(29), gps.get(7)),
         author=_words(exif.get(0x013B)),
         copyright=_words(exif.get(0x8298)),
         orientation=orientation if isinstance(orientation, int) else 1,
@@ -209,6 +212,14 @@ def _moment_s(value: Any, fraction: Any) -> float | None:
         return None
     part = digits.strip("\0 ") if isinstance(digits, str) else ""
     return whole.timestamp() + (float(f"0.{part}") if re.fullmatch("[0-9]{1,6}", part, re.ASCII) else 0.0)
+
+
+def _fix_s(day: Any, clock: Any) -> float | None:
+    """Seconds since 1970 of "2024:05:17" and hours, minutes and seconds since its midnight, UTC."""
+    date, hours = _day(day), _degrees(clock, negative=False)
+    if date is None or hours is None or not 0.0 <= hours < 24.0:
+        return None
+    return datetime.datetime.combine(date, datetime.time(), datetime.UTC).timestamp() + 3600.0 * hours
 
 
 def _thumbnail_has_gps(exif: Image.Exif, packet: Any) -> bool:

@@ -10,6 +10,7 @@ import pymap3d
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Origin
 
+_J2000_S: Final = 946_728_000.0  # 2000-01-01 12:00 UTC
 METRES_PER_DEGREE: Final = 111_320.0  # of latitude; of longitude at the equator
 
 
@@ -22,6 +23,29 @@ def to_enu(lat_lon_alt: FloatArray, origin: Origin) -> FloatArray:
     lat, lon, alt = np.asarray(lat_lon_alt, dtype=np.float64).T
     enu = pymap3d.geodetic2enu(lat, lon, alt, origin.lat_deg, origin.lon_deg, origin.alt_m or 0.0)
     return np.column_stack(enu).astype(np.float64)
+
+
+def sun_at(lat_deg: float, lon_deg: float, utc_s: float) -> tuple[float, float]:
+    """Azimuth of the sun, clockwise from north in [0, 360), and its elevation without refraction, degrees.
+
+    Within 0.1 degrees from 1950 to 2050 (Astronomical Almanac, "Low-precision formulas for the Sun").
+
+    Args:
+        lat_deg: of the place.
+        lon_deg: likewise.
+        utc_s: seconds since 1970-01-01, UTC.
+    """
+    days = (utc_s - _J2000_S) / 86_400.0
+    anomaly, mean = np.radians(357.528 + 0.9856003 * days), 280.460 + 0.9856474 * days
+    longitude = np.radians(mean + 1.915 * np.sin(anomaly) + 0.020 * np.sin(2 * anomaly))
+    tilt, lat = np.radians(23.439 - 4e-7 * days), np.radians(lat_deg)
+    ascension = np.arctan2(np.cos(tilt) * np.sin(longitude), np.cos(longitude))
+    declination = np.arcsin(np.sin(tilt) * np.sin(longitude))
+    hour = np.radians(280.46062 + 360.98564737 * days + lon_deg) - ascension
+    north = np.cos(lat) * np.sin(declination) - np.sin(lat) * np.cos(declination) * np.cos(hour)
+    up = np.sin(lat) * np.sin(declination) + np.cos(lat) * np.cos(declination) * np.cos(hour)
+    azimuth = np.degrees(np.arctan2(-np.cos(declination) * np.sin(hour), north))
+    return float(azimuth % 360.0), float(np.degrees(np.arcsin(np.clip(up, -1.0, 1.0))))
 
 
 def to_plane(lat_lon_deg: FloatArray, origin: Origin) -> FloatArray:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.core.schema import Origin
-from pipeline.geometry.geodesy import offsets_m, to_enu, to_lat_lon_alt
+from pipeline.geometry.geodesy import offsets_m, sun_at, to_enu, to_lat_lon_alt
 
 EQUATOR = Origin(lat_deg=0.0, lon_deg=10.0, alt_m=0.0)
 
@@ -47,3 +49,20 @@ def test_back_and_forth(lat: float, lon: float, alt: float, enu: tuple[float, fl
     origin = Origin(lat_deg=lat, lon_deg=lon, alt_m=alt)
     there = to_lat_lon_alt(np.array([enu]), origin)
     assert to_enu(there, origin)[0] == pytest.approx(enu, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("place", "moment", "azimuth", "elevation"),
+    [
+        ((39.742476, -105.1786), "2003-10-17T19:30:30+00:00", 194.340, 39.888),  # NREL's example of its SPA, 2008
+        ((0.0, 0.0), "2020-03-20T12:07:30+00:00", None, 90.0),  # an equinox at noon
+        ((-33.86, 151.21), "2020-12-21T01:53:20+00:00", 0.0, 79.58),  # the longest day of Sydney: 90 - 33.86 + 23.44
+    ],
+)
+def test_the_sun_stands_where_almanacs_have_it(
+    place: tuple[float, float], moment: str, azimuth: float | None, elevation: float
+) -> None:
+    found = sun_at(*place, datetime.datetime.fromisoformat(moment).timestamp())
+    assert found[1] == pytest.approx(elevation, abs=0.15)
+    if azimuth is not None:
+        assert (found[0] - azimuth + 180.0) % 360.0 - 180.0 == pytest.approx(0.0, abs=1.0)

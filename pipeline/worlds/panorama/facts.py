@@ -190,6 +190,7 @@ class Panorama(Facts):
     place: Place | None = Field(default=None, description="None: not looked for, or the position is not known")
     measured: MeasuredPicture | None = None
     captured: datetime.date | None = None
+    utc_s: FiniteFloat | None = Field(default=None, description="moment, seconds since 1970, where its zone is known")
     licence: Name | None = None
     author: Name | None = None
     source_url: Annotated[str, Field(min_length=1, max_length=1000)] | None = None

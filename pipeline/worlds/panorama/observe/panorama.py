@@ -34,6 +34,7 @@ from pipeline.core.errors import require_extra
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.geometry.equirect import Sphere
+from pipeline.geometry.geodesy import sun_at
 from pipeline.geometry.views import View, rays_of, turned_deg
 from pipeline.reading.reader import PanoramaGeometry, Twin
 from pipeline.worlds.panorama.facts import MeasuredPicture, Panorama, PanoramaConfig, PanoramaObject, PanoramaScene
@@ -63,6 +64,7 @@ def observe_panorama(scene: PanoramaScene, geometry: PanoramaGeometry, config: P
         findings.add(doubt("broken_depth", DEPTH, message, "write it again"))
     facts = _judge(facts, color, depth_m, config, findings)
     _compare(facts.picture.path, color, geometry.twins, config, findings)
+    _by_the_sun(facts, color, findings)
     tilt = max(abs(facts.camera_pitch_deg or 0.0), abs(facts.camera_roll_deg or 0.0))
     if tilt > TILT_DEG:
         message = f"the camera leaned by {tilt:.1f} degrees, over {TILT_DEG:g}, and the picture may not be level"
@@ -143,6 +145,69 @@ def _closes(name: str, color: Color, found: Findings) -> None:
     elif alike > LENSES_ALIKE:
         message = f"{name}: beyond two circles side by side {alike:.0%} is of one colour: two lenses, not yet stitched"
         found.add(_fault(note("not_a_sphere", "picture", message, remedy, round(alike, 3), LENSES_ALIKE, "share")))
+
+
+SUN_WIDTH: Final = 1440  # columns to which a picture is reduced: four a degree
+GLARE: Final = 245  # of 255, least of the three channels of the sun and the sky about it
+GLARE_DEG: Final = (0.4, 10.0)  # radius of what may be the sun with its glare; 6.0 in a real picture at noon
+GLARE_TIMES: Final = 3.0  # as large as anything else that is as bright: clouds come in several pieces
+ROUND: Final = 1.4  # times as far from its middle as the light of a disc
+SUN_HIGH_DEG: Final = (10.0, 75.0)  # below, haze is bright; above, its bearing is not told
+SUN_OFF_DEG: Final = 3.0  # between its elevation and that of its glare, beside half of its radius
+SUN_TURN_DEG: Final = 15.0  # a heading that is off by less is not told by a glare, which is wider on one side
+
+
+def _by_the_sun(facts: Panorama, color: Color, found: Findings) -> None:
+    """Doubts a heading by which the sun stands elsewhere than it did; where nothing is surely the sun, says nothing."""
+    if facts.position is None or facts.heading_deg is None or facts.utc_s is None or facts.picture.crop is not None:
+        return
+    azimuth, elevation = sun_at(facts.position.lat_deg, facts.position.lon_deg, facts.utc_s)
+    glare = glare_of(color) if SUN_HIGH_DEG[0] <= elevation <= SUN_HIGH_DEG[1] else None
+    if glare is None or abs(glare[1] - elevation) > SUN_OFF_DEG + glare[2] / 2:
+        return
+    limit = SUN_TURN_DEG + math.degrees(math.atan2(glare[2], 90.0 - elevation)) / 2
+    off = abs(turned_deg(facts.heading_deg + glare[0] - azimuth))
+    if off <= limit:
+        return
+    is_mirrored = abs(turned_deg(facts.heading_deg - glare[0] - azimuth)) <= limit
+    message = f"{facts.picture.path}: the sun stood at {azimuth:.0f} degrees, {elevation:.0f} high, and by the heading "
+    message += f"{facts.heading_deg:g} the picture has it {off:.0f} degrees beside that"
+    message += "; it fits if the picture is mirrored" if is_mirrored else ""
+    right = (azimuth - glare[0]) % 360.0
+    remedy = "mirror the picture back" if is_mirrored else f"is the heading {right:.0f}, or the time another?"
+    remedy += "; state heading_deg in pano.yaml, with certain: [heading], if it is right"
+    found.add(doubt("sun_elsewhere", "heading", message, remedy, round(off, 1), round(limit, 1), "degrees"))
+
+
+def glare_of(color: Color) -> tuple[float, float, float] | None:
+    """Yaw, pitch and radius, degrees, of the one round glare above a whole sphere's horizon; None: there is none."""
+    from scipy.ndimage import label  # takes a third of a second to import
+
+    size = (SUN_WIDTH, SUN_WIDTH // 2)
+    upper = np.asarray(Image.fromarray(color).resize(size, Image.Resampling.BOX))[: SUN_WIDTH // 4]
+    bright = upper.min(2) >= GLARE
+    seam = int(bright.sum(0).argmin())  # cut where the least is bright, so that nothing lies across the border
+    parts, count = label(np.roll(bright, -seam, axis=1))
+    parts = np.roll(parts, seam, axis=1)
+    step = 360.0 / SUN_WIDTH
+    pitch = np.radians(90.0 - (np.arange(len(upper)) + 0.5) * step)[:, None]
+    yaw = np.radians((np.arange(SUN_WIDTH) + 0.5) * step - 180.0)[None]
+    weight = np.broadcast_to(np.cos(pitch) * step**2, parts.shape)  # square degrees
+    areas = np.sort(np.bincount(parts.ravel(), weight.ravel(), count + 1)[1:])[::-1]
+    if not count or (count > 1 and areas[0] < GLARE_TIMES * areas[1]):
+        return None
+    own = np.bincount(parts.ravel(), weight.ravel(), count + 1)
+    own[0] = 0.0
+    inside = parts == own.argmax()
+    radius = math.sqrt(areas[0] / math.pi)
+    rays = np.stack(np.broadcast_arrays(np.cos(pitch) * np.sin(yaw), np.cos(pitch) * np.cos(yaw), np.sin(pitch)), -1)
+    middle = (rays[inside] * weight[inside][:, None]).sum(0)
+    middle /= np.linalg.norm(middle)
+    away = np.degrees(np.arccos(np.clip(rays[inside] @ middle, -1.0, 1.0)))
+    spread = math.sqrt(float((away**2 * weight[inside]).sum() / areas[0])) / (radius / math.sqrt(2.0))
+    if not GLARE_DEG[0] <= radius <= GLARE_DEG[1] or spread > ROUND:
+        return None
+    return math.degrees(math.atan2(middle[0], middle[1])), math.degrees(math.asin(middle[2])), radius
 
 
 def _filter(facts: Panorama, config: PanoramaConfig, found: Findings) -> None:

@@ -165,6 +165,7 @@ def from_mapillary(value: dict[str, Any], found: Findings) -> list[SourceMetadat
     creator = value.get("creator")
     shared = {
         "captured": _day(value.get("captured_at")),
+        "utc_s": _moment_s(value.get("captured_at")),
         "author": _words(creator.get("username")) if isinstance(creator, dict) else None,
         "licence": _LICENCE,
         "source_url": f"{_URL}{value['id']}" if str(value.get("id", "")).isalnum() else None,
@@ -213,6 +214,7 @@ def from_panoramax(value: dict[str, Any], found: Findings) -> list[SourceMetadat
             camera_pitch_deg=pitch if pitch is not None and abs(pitch) <= 90 else None,
             camera_roll_deg=roll if roll is not None and abs(roll) <= 90 else None,
             captured=_day(properties.get("datetime")),
+            utc_s=_moment_s(properties.get("datetime")),
             author=_words(providers[0].get("name") if providers else properties.get("geovisio:producer")),
             licence=_words(properties.get("license")),
             source_url=_words(links[0].get("href")) if links else None,
@@ -263,5 +265,16 @@ def _day(value: Any) -> datetime.date | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return (_EPOCH + datetime.timedelta(milliseconds=value)).date()
         return datetime.datetime.fromisoformat(value).date() if isinstance(value, str) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _moment_s(value: Any) -> float | None:
+    """Seconds since 1970, UTC, of milliseconds since then, or of an ISO 8601 time that states its zone."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return number_of(value / 1000.0)
+    try:
+        time = datetime.datetime.fromisoformat(value) if isinstance(value, str) else None
+        return time.timestamp() if time is not None and time.tzinfo is not None else None
     except (ValueError, OverflowError):
         return None

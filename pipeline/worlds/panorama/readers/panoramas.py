@@ -70,6 +70,7 @@ TOLD: Final = (
     "camera_pitch_deg",
     "camera_roll_deg",
     "captured",
+    "utc_s",
     "author",
     "licence",
     "source_url",
@@ -165,6 +166,8 @@ class Panoramas(FolderReader):
             tags=sidecar.tags,
             source_tags=source_tags,
         )
+        if "heading" in sidecar.certain:  # what people are certain of is not held against the sun
+            panorama = panorama.model_copy(update={"utc_s": None})
         say_what_is_missing(panorama.position, panorama.heading_deg, findings)
         known = {"position": panorama.position is not None, "heading": panorama.heading_deg is not None}
         settle(findings, {subject for subject, is_known in known.items() if is_known}, sidecar.certain)

@@ -39,6 +39,7 @@ class SourceMetadata:
         camera_roll_deg: by which it leaned to the right.
         crop: where the picture lies in the sphere.
         captured: day.
+        utc_s: moment, seconds since 1970, where the source has it in UTC or with its zone.
         author: who took it.
         licence: of the picture.
         source_url: where it is from.
@@ -52,6 +53,7 @@ class SourceMetadata:
     camera_roll_deg: float | None = None
     crop: SphereCrop | None = None
     captured: datetime.date | None = None
+    utc_s: float | None = None
     author: str | None = None
     licence: str | None = None
     source_url: str | None = None
@@ -234,6 +236,7 @@ def from_exif(exif: Exif, found: Findings) -> SourceMetadata:
         accuracy_m=positive(exif.accuracy_m) if position else None,
         heading_deg=heading,
         captured=exif.taken,
+        utc_s=exif.utc_s,
         author=exif.author,
         licence=exif.copyright,
     )

@@ -37,6 +37,7 @@ from pipeline.worlds.panorama.readers.panoramas import Panoramas
 from tests.benchmarks.ergeobench.made import FOUNTAIN, scene
 from tests.conftest import REAL_DATA
 from tests.worlds.panorama.panoramas import SIDECAR, jpeg, texture, write
+from tests.worlds.panorama.tagged import picture
 
 SMALL = PanoramaConfig(pixels_per_degree_min=0.0)
 SMOOTH = SMALL.model_copy(update={"sharpness_min": 0.0})  # `blobs` have no edges
@@ -105,6 +106,71 @@ def test_real_panoramas_close_and_parts_of_them_do_not(path: str) -> None:
         "two eyes": np.concatenate([eye, eye], axis=1),
     }
     assert [name for name, shape in shapes.items() if faults_of_shape(shape)] == ["nine tenths", "half", "two eyes"]
+
+
+# Near Enschede, 2020-05-09 12:16:30 UTC, as a real picture's GPS has it: the sun at 199.5 degrees, 53.9 high.
+SUNNY: dict[int, Any] = {
+    1: "N", 2: (52.0, 26.0, 36.276), 3: "E", 4: (6.0, 53.0, 23.748), 7: (12.0, 16.0, 30.0), 29: "2020:05:09",
+}  # fmt: skip
+AZIMUTH, ELEVATION = 199.5, 53.9
+
+
+def sky(*glares: tuple[float, float, float]) -> np.ndarray:
+    """A blue sky over ground, with white discs at some yaw, pitch and radius, degrees; (360, 720, 3)."""
+    pitch, yaw = np.meshgrid(89.75 - np.arange(360) / 2, np.arange(720) / 2 - 179.75, indexing="ij")
+    color = np.where((pitch > 0)[..., None], np.uint8([90, 140, 220]), texture(720, 360) // 2).astype(np.uint8)
+    for at, high, radius in glares:
+        p, q, turn = np.radians(pitch), np.radians(high), np.radians(yaw - at)
+        away = np.sin(p) * np.sin(q) + np.cos(p) * np.cos(q) * np.cos(turn)
+        color[away > np.cos(np.radians(radius))] = 255
+    return color
+
+
+@pytest.mark.parametrize(
+    ("heading", "glares", "changes", "off"),
+    [
+        (30.0, [(AZIMUTH - 30.0, ELEVATION, 5.0)], {}, None),
+        (45.0, [(AZIMUTH - 30.0, ELEVATION, 5.0)], {}, None),  # a glare does not tell 15 degrees
+        (120.0, [(AZIMUTH - 30.0, ELEVATION, 5.0)], {}, (90.0, False)),
+        (210.0, [(AZIMUTH - 30.0, ELEVATION, 5.0)], {}, (180.0, False)),
+        (60.0, [(60.0 - AZIMUTH, ELEVATION, 5.0)], {}, (81.0, True)),  # mirrored
+        (20.0, [(180.0, ELEVATION, 5.0)], {}, None),  # across the seam
+        (110.0, [(180.0, ELEVATION, 5.0)], {}, (90.5, False)),
+        (120.0, [(AZIMUTH - 30.0, 30.0, 5.0)], {}, None),  # no sun: it stood higher
+        (120.0, [(AZIMUTH - 30.0, ELEVATION, 14.0)], {}, None),  # a bright sky
+        (120.0, [(AZIMUTH - 30.0, ELEVATION, 5.0), (-20.0, 40.0, 3.5)], {}, None),  # which of two is not told
+        (120.0, [(AZIMUTH - 30.0, ELEVATION, 5.0)], {29: "2020:05:0x"}, None),  # no time
+        (120.0, [(AZIMUTH - 30.0, ELEVATION, 5.0)], {7: (0.0, 16.0, 30.0)}, None),  # at night
+        (120.0, [], {}, None),
+    ],
+)
+def test_the_sun_tells_which_way_a_picture_looks(
+    heading: float, glares: list[Any], changes: dict[int, Any], off: tuple[float, bool] | None, tmp_path: Path
+) -> None:
+    raw = picture(SUNNY | changes, color=sky(*glares))
+    told = found(
+        observed(write(tmp_path, picture=raw, sidecar=f"heading_deg: {heading}\nindoor: false\n"), config=SMOOTH)
+    )
+    assert ("sun_elsewhere" in told) is (off is not None)
+    if off is not None:
+        doubted = told["sun_elsewhere"]
+        assert (doubted.subject, doubted.severity, doubted.measured) == (
+            "heading",
+            "doubt",
+            pytest.approx(off[0], abs=1),
+        )
+        assert ("mirrored" in doubted.message) is off[1]
+        certain = write(tmp_path / "b", picture=raw, sidecar=f"heading_deg: {heading}\ncertain: [heading]\n")
+        assert "sun_elsewhere" not in found(observed(certain, config=SMOOTH))
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+@pytest.mark.parametrize(("heading", "doubted"), [(304, False), (34, True), (124, True), (214, True)])
+def test_the_sun_of_a_real_panorama(heading: int, doubted: bool, tmp_path: Path) -> None:
+    raw = (REAL_DATA / "captures" / "pano_gopro" / "GSAG2002.JPG").read_bytes()
+    scene = observed(write(tmp_path, picture=raw, sidecar=f"heading_deg: {heading}\n"))
+    assert ("sun_elsewhere" in found(scene)) is doubted
 
 
 def depth_png(metres: FloatArray) -> bytes:
