@@ -295,7 +295,7 @@ def _feature(
     if not pieces:
         tally.add("unusable_outline", who)
         return None
-    outlines = []
+    outlines, hollow = [], any(len(piece.interiors) for piece in pieces)
     for piece in pieces:
         corners = np.array(piece.exterior.coords)[:-1] / scale + about
         lon, lat = system.to_wgs84.transform(corners[:, 0], corners[:, 1])
@@ -313,4 +313,5 @@ def _feature(
         datum="sea" if system.above_sea else "takeoff",
         tags={"type": kind} | looks | ({"height of geometry": f"{high:.2f}"} if known else {}),
         id=key if usable_name(key) else "",
+        hollow=hollow,
     )

@@ -49,6 +49,7 @@ class Feature:
         id: what its file calls it, "way/123"; empty where it does not.
         doubt: why it may not stand there as the map has it, so that nothing is said of it; None: nothing is in doubt.
         low_m: height of its lowest part, of which ``height_m`` is the highest; NaN: it is so high all over.
+        hollow: whether an outline had holes, which are filled: a courtyard.
     """
 
     outlines: tuple[FloatArray, ...]
@@ -62,6 +63,7 @@ class Feature:
     id: str = ""
     doubt: str | None = None
     low_m: float = np.nan
+    hollow: bool = False
 
 
 @dataclass(frozen=True)

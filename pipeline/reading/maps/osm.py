@@ -355,6 +355,7 @@ def _feature(
         tags=telling(tags, keys, told),
         id=own,
         doubt=f"whether it stands there is not told: {by}" if reason else None,
+        hollow=thing.is_area() and thing.num_rings()[1] > 0,
     )
 
 

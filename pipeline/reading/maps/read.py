@@ -265,11 +265,13 @@ def _feature(
     geometry: dict[str, Any] = raw_geometry if isinstance(raw_geometry, dict) else {}
     who = repr(facts["name"])[:80] if facts.get("name") else _id(entry, facts) or f"feature {place}"
     shape, raw = geometry.get("type"), geometry.get("coordinates")
+    hollow = False
     if shape == "Point":
         outlines = [_corners([raw])]
     elif shape in POLYGONS:
         polygons = [raw] if shape == "Polygon" else raw
         outlines = [_outline(p) for p in polygons] if isinstance(polygons, list) and polygons else [None]
+        hollow = isinstance(polygons, list) and any(isinstance(p, list) and len(p) > 1 for p in polygons)
     else:
         tally.add("unsupported_geometry", who)
         return None
@@ -308,6 +310,7 @@ def _feature(
         tags=tags,
         id=_id(entry, facts),
         doubt=f"whether it stands there is not told: {by}" if reason else None,
+        hollow=hollow,
     )
 
 

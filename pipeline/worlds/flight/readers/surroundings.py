@@ -15,7 +15,7 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_enu
 from pipeline.geometry.sight import own_buildings
-from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
+from pipeline.geometry.tracks import NO_BUILDINGS, Buildings, footprints
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.appearance import STOREY_M, UNSEEN, Appearance, look_of, rise_of
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box_around, circle_about, mentioned
@@ -113,6 +113,7 @@ def _of_maps(files: SceneFiles, settings: FlightSettings, assembled: Assembled, 
         findings.add(note("looks_unknown", naming, message, remedy, float(faceless), 0.0, "landmarks"))
     placed = PlacedFeature((*features, *walls), assembled.origin, ground_m)
     check_heights(placed, ground_m, findings)
+    check_path(placed, assembled.track.enu_m, findings)
     return Surroundings(marks, buildings(placed))
 
 
@@ -263,6 +264,43 @@ def check_heights(placed: PlacedFeature, ground_m: float, findings: Findings) ->
             message = f"most buildings stand {off:.0f} m above or below the ground at take-off"
             remedy = "compare the altitudes of log and map; those of some drones are off by this much"
             findings.add(doubt("ground_differs", "buildings", message, remedy, off, GROUND_DIFFERENCE_M, "m"))
+
+
+INSIDE_M: Final = 8.0  # behind a wall: positions of drones and of maps are off by some metres
+BELOW_M: Final = 3.0  # below a roof: heights are off by as much
+OPEN: Final = frozenset({"roof", "carport", "greenhouse", "stadium", "grandstand", "bridge"})  # one may fly under these
+
+
+def check_path(placed: PlacedFeature, enu_m: FloatArray, findings: Findings) -> None:
+    """Says where a flight leads through buildings: map, positions or the ground at take-off are wrong.
+
+    A map that is shifted, as those of China's coordinates are by some hundred metres, and a take-off from a roof, whose
+    height then lifts all buildings, show in this; over roofs neither does. Courtyards count as none.
+
+    Args:
+        placed: the things of the maps.
+        enu_m: (N, 3) the track.
+        findings: what is found is added to them.
+    """
+    least = placed.ground_m + rises_m(placed, [look_of(f) for f in placed.features])[:, 0]
+    whole = [
+        f.solid and not f.hollow and f.doubt is None and OPEN.isdisjoint((f.tags.get("building"), f.kind))
+        for f in placed.features
+    ]
+    index = [i for i in np.flatnonzero(whole).tolist() for _ in placed.outlines[i]]
+    cores = footprints(tuple(o for i in np.flatnonzero(whole).tolist() for o in placed.outlines[i]))
+    cores = shapely.buffer(cores, -INSIDE_M)
+    row, at = shapely.STRtree(cores).query(shapely.points(enu_m[:, :2]), predicate="intersects")
+    owner = np.array(index, dtype=np.intp)[at]
+    hit = enu_m[row, 2] < least[owner] - BELOW_M
+    hit |= (row == 0) & (enu_m[row, 2] < least[owner])  # a take-off from the roof: at 0, and so is the foot
+    if not hit.any():
+        return
+    through = sorted({placed.features[i].id or repr(placed.features[i].name) for i in owner[hit].tolist()})
+    message = f"the flight leads {INSIDE_M:g} m behind the walls of {len(through)} buildings, below their roofs: "
+    message += f"{mentioned(through)}, at {len(set(row[hit].tolist()))} of {len(enu_m)} positions"
+    remedy = "is the map shifted (GCJ-02, BD-09), older than the flight, or did it take off from a roof (give base_m)?"
+    findings.add(doubt("path_through_buildings", "buildings", message, remedy, float(len(through)), 0.0, "buildings"))
 
 
 def _landmark(placed: PlacedFeature, place: int, look: Appearance | None, rise: FloatArray) -> Landmark:

@@ -26,6 +26,7 @@ from pipeline.worlds.flight.readers.surroundings import (
     GROUND_DIFFERENCE_M,
     buildings,
     check_heights,
+    check_path,
     in_parts,
     landmarks,
     others,
@@ -349,6 +350,37 @@ def test_a_building_of_parts_is_not_so_high_all_over(own_m: float, parts_m: tupl
         assert mark.top_m is None
         assert mark.appearance.height_m == (rise_m[1], rise_m[1])
         assert (np.isnan(found.top_m[0]), found.most_m[0]) == (True, rise_m[1])
+
+
+@pytest.mark.parametrize(
+    ("facts", "path", "found"),
+    [
+        ({}, (20, 15, 5.9), True),
+        ({}, (20, 15, 6.1), False),  # heights are off by 3 m
+        ({}, (7.9, 15, 2), False),  # positions by 8 m
+        ({}, (8.1, 15, 2), True),
+        ({"height_m": np.nan}, (20, 15, 2), False),  # it may be so low
+        ({"hollow": True}, (20, 15, 2), False),  # or in a courtyard
+        ({"tags": {"building": "roof"}}, (20, 15, 2), False),
+        ({"solid": False}, (20, 15, 2), False),
+        ({"doubt": "end_date=2018"}, (20, 15, 2), False),
+        ({"height_m": 20.0, "low_m": 9.0}, (20, 15, 9), False),  # above the lower part
+    ],
+)
+def test_no_flight_leads_through_a_building(facts: dict[str, Any], path: tuple[float, ...], found: bool) -> None:
+    whole = feature(FIJI, *SQUARE, **{"height_m": 9.0, "tags": {"building": "yes"}} | facts)
+    findings = Findings()
+    check_path(PlacedFeature([whole], FIJI, 0.0), np.array([[-50.0, 0, 0], path, [-50, 0, 0]]), findings)
+    assert [(one.name, one.measured) for one in findings.items] == ([("path_through_buildings", 1)] if found else [])
+
+
+@pytest.mark.parametrize(("height_m", "ground_m"), [(9.0, 0.0), (np.nan, 0.0), (9.0, np.nan)])
+def test_a_flight_from_a_roof_lifts_all_buildings(height_m: float, ground_m: float) -> None:
+    """The ground at take-off counts as that of the buildings, so that its first position is at their feet."""
+    placed = PlacedFeature([feature(FIJI, *SQUARE, height_m=height_m, tags={"building": "yes"})], FIJI, ground_m)
+    findings = Findings()
+    check_path(placed, np.array([[20.0, 15.0, 0.0], [20.0, 15.0, 30.0]]), findings)
+    assert len(findings.items) == int(ground_m == 0.0)
 
 
 def test_what_may_not_stand_there_has_no_name_and_still_hides() -> None:
