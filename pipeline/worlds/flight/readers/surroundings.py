@@ -300,7 +300,10 @@ def check_path(placed: PlacedFeature, enu_m: FloatArray, findings: Findings) -> 
     message = f"the flight leads {INSIDE_M:g} m behind the walls of {len(through)} buildings, below their roofs: "
     message += f"{mentioned(through)}, at {len(set(row[hit].tolist()))} of {len(enu_m)} positions"
     remedy = "is the map shifted (GCJ-02, BD-09), older than the flight, or did it take off from a roof (give base_m)?"
-    findings.add(doubt("path_through_buildings", "buildings", message, remedy, float(len(through)), 0.0, "buildings"))
+    found = doubt("path_through_buildings", "buildings", message, remedy, float(len(through)), 0.0, "buildings")
+    if not row[hit].any():  # where it began alone may be off by more, or a courtyard that is not on the map
+        found = found.model_copy(update={"severity": "note"})
+    findings.add(found)
 
 
 def _landmark(placed: PlacedFeature, place: int, look: Appearance | None, rise: FloatArray) -> Landmark:
