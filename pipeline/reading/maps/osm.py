@@ -354,7 +354,7 @@ def _feature(
         height_m=height_of(tags.get("height")),
         tags=telling(tags, keys, told),
         id=own,
-        doubt=f"whether it stands there is not told: {by}" if reason else None,
+        doubt=f"whether it is there is not told: {by}" if reason else None,
         hollow=thing.is_area() and thing.num_rings()[1] > 0,
     )
 

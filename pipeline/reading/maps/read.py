@@ -309,7 +309,7 @@ def _feature(
         foot_m=foot,
         tags=tags,
         id=_id(entry, facts),
-        doubt=f"whether it stands there is not told: {by}" if reason else None,
+        doubt=f"whether it is there is not told: {by}" if reason else None,
         hollow=hollow,
     )
 

@@ -56,7 +56,7 @@ class Landmark(Model):
         default=None, description="its name in questions: features that nothing else near by has; None: it is not"
     )
     doubt: str | None = Field(
-        default=None, description="why it may not stand there as the map has it: it has no label; None: it does"
+        default=None, description="why it may not be there as the map has it, so that it has no label; None: it is"
     )
     proof: tuple[Evidence, ...] = Field(default=(), description="by how much its label fits it and nothing else")
     unnameable_reason: Rejection | None = Field(default=None, description="why it has no label")
