@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -19,7 +19,7 @@ from pipeline.engine.job import Job, JobResult, run_job
 from pipeline.engine.lease import LEASE_FILE
 from pipeline.engine.manifest import Entry
 from pipeline.engine.stage import STORE
-from pipeline.engine.store import PACKS, Result, by_bits, packs_of
+from pipeline.engine.store import PACKS, Packs, Result, by_bits, packs_of
 from pipeline.stages.registry import STAGES
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def work_from(jobs: list[Job], url: str) -> list[JobResult]:
     return dones
 
 
-def _needed(job: Job, bucket: Bucket, packs: Callable[[str], Mapping[str, Sequence[Path]]]) -> Iterator[str]:
+def _needed(job: Job, bucket: Bucket, packs: Callable[[str], Packs]) -> Iterator[str]:
     """Paths, below the build's folder, of what a job may read there; ``packs`` are those of a stage."""
     found = [result for results in job.outputs.values() for result in results.values()]
     found += [result for step in job.steps for result in step.found.values()]

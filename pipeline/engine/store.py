@@ -16,9 +16,9 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -65,9 +65,8 @@ class Store:
         found: dict[tuple[str, str], Result] = {}
         packs = _packs_in(self.root / stage)
         if units is not None:
-            depths = set(map(len, packs))
-            wanted = {bits[:depth] for bits in map(hash_bits, units) for depth in depths}
-            packs = {bits: own for bits, own in packs.items() if bits in wanted}
+            wanted = {bits[:depth] for bits in map(hash_bits, units) for depth in packs.depths}
+            packs = Packs({bits: own for bits, own in packs.items() if bits in wanted})
         for name in chain((name for pack in chain(*packs.values()) for name in _members(pack)), self._loose(stage)):
             unit, key, digest = _parts(name)
             if digest and (units is None or unit in units):
@@ -190,7 +189,7 @@ class Store:
         }
         depth = _new_depth(units, depths)
         if kept is None and depths == {depth}:
-            old = {bits: old[bits] for bits in {hash_bits(_unit_of(name))[:depth] for name in loose} & old.keys()}
+            old = Packs({b: old[b] for b in {hash_bits(_unit_of(name))[:depth] for name in loose} & old.keys()})
         held = {pack: set(_members(pack)) for pack in chain(*old.values())}
         there = set().union(*held.values())
         wanted = sorted(loose | (there if kept is None else kept & there))
@@ -224,15 +223,24 @@ class Store:
         return path
 
 
-def packs_of(name: str, packs: Mapping[str, Sequence[Path]]) -> list[Path]:
-    """The packs of a stage (`by_bits`) that may hold a result, by its name below the stage's folder."""
+class Packs(dict[str, list[Path]]):
+    """The packs of a stage, by the bits in their names."""
+
+    @cached_property
+    def depths(self) -> list[int]:
+        """How many bits they have."""
+        return sorted(set(map(len, self)))
+
+
+def packs_of(name: str, packs: Packs) -> list[Path]:
+    """The packs of a stage that may hold a result, by its name below the stage's folder."""
     bits = hash_bits(_unit_of(name))
-    return [pack for depth in range(len(bits) + 1) for pack in packs.get(bits[:depth], ())]
+    return [pack for depth in packs.depths for pack in packs.get(bits[:depth], ())]
 
 
-def by_bits(files: Iterable[Path]) -> dict[str, list[Path]]:
-    """The packs among some files, by the bits in their names."""
-    found: dict[str, list[Path]] = {}
+def by_bits(files: Iterable[Path]) -> Packs:
+    """The packs among some files."""
+    found = Packs()
     for file in sorted(files):
         if _PACK.fullmatch(file.name):
             bits = file.name.partition(".")[0]
@@ -240,11 +248,11 @@ def by_bits(files: Iterable[Path]) -> dict[str, list[Path]]:
     return found
 
 
-def _packs_in(folder: Path) -> dict[str, list[Path]]:
+def _packs_in(folder: Path) -> Packs:
     """The packs of a stage."""
     with suppress(FileNotFoundError):
         return by_bits((folder / PACKS).iterdir())
-    return {}
+    return Packs()
 
 
 _known_packs = lru_cache(64)(_packs_in)

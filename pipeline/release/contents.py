@@ -22,6 +22,7 @@ from pipeline.core.tables import (
     BUDGETS,
     DEBIASED,
     FRAMES,
+    GUESSED,
     MAPS,
     ONE_PER_SCENE,
     QUESTIONS,
@@ -198,14 +199,16 @@ class SortedOut(NamedTuple):
 
 def sort_out(inputs: ReleaseInputs, rejected: TableFile) -> SortedOut:
     """Takes the tables of some scenes apart; the rejections go to their file. Raises StoreError for a repeated id."""
-    offered, kept, reasons = [QUESTIONS.empty_table()], [QUESTIONS.empty_table()], Counter[tuple[str, str]]()
+    names = [*GUESSED, "flags"]
+    offered, kept = [QUESTIONS.empty_table().select(names)], [QUESTIONS.empty_table()]
+    reasons = Counter[tuple[str, str]]()
     back: dict[str, list[pa.Table]] = {name: [] for name in HELD.values()}
     silent: dict[str, dict[str, int]] = {}
     removed = removed_blind(inputs.blind.filtered)
     for table in _batches(inputs.selected()):
         asked, refused = asked_in(table), rejected_in(table)
         stays, dropped = split_by_verdict(asked, refused, removed)
-        offered.append(asked)
+        offered.append(asked.select(names))
         kept.append(stays)
         rejected.append(dropped)
         for reason, name in HELD.items():

@@ -291,16 +291,18 @@ def metadata_of(scene: IndoorScene) -> dict[str, Any]:
     Counts are those stated, or of boxes where none is stated. An area of the main room alone is none of the room.
     """
     boxes: dict[str, list[dict[str, Any]]] = {}
-    for item in sorted(scene.facts.objects, key=lambda item: (item.category, item.instance)):
-        reach = np.abs(np.array(item.box.axes).T * np.array(item.box.lengths)).sum(1) / 2
-        center = np.array(item.box.center)
+    items = sorted(scene.facts.objects, key=lambda item: (item.category, item.instance))
+    center = np.array([item.box.center for item in items]).reshape(-1, 3)
+    axes = np.array([item.box.axes for item in items]).reshape(-1, 3, 3)
+    reach = np.abs(axes.transpose(0, 2, 1) * [[item.box.lengths] for item in items]).sum(2) / 2 if items else center
+    for item, low, high in zip(items, (center - reach).tolist(), (center + reach).tolist(), strict=True):
         boxes.setdefault(item.category, []).append(
             {
                 "centroid": list(item.box.center),
                 "axesLengths": list(item.box.lengths),
                 "normalizedAxes": [x for axis in item.box.axes for x in axis],
-                "min": (center - reach).tolist(),
-                "max": (center + reach).tolist(),
+                "min": low,
+                "max": high,
             }
         )
     room, video = scene.facts.room, scene.video
