@@ -237,13 +237,15 @@ def _chain(
 
 
 def worded(way: RouteQuery, raw: RawQuestion) -> str | None:
-    """The wording; None where it would read in two ways, or calls the target by its answer.
+    """The wording; None where it would read in two ways, or calls the target, or what is passed, by an answer.
 
     "The building" reads in two ways where a red building was named before.
     """
     if way.legs[-1].phrase not in raw.phrases and raw.gives_away(way.legs[-1].phrase):
         return None
     called = [leg.phrase for leg in way.legs]
+    if raw.is_told_by(called[:-1]):
+        return None
     if any(phrase == Phrase(phrase.noun) in [Phrase(p.noun) for p in called[:k]] for k, phrase in enumerate(called)):
         return None
     try:

@@ -123,6 +123,12 @@ class RawQuestion:
             return False
         return any(f" {normalised(other)} " not in words for other in self.others)
 
+    def is_told_by(self, passed: Iterable[Phrase]) -> bool:
+        """Whether things on the way are called by some of the answers that are offered, and not by all."""
+        words = f" {' ; '.join(normalised(str(phrase)) for phrase in passed)} "
+        named = [f" {normalised(answer)} " in words for answer in (self.answer, *self.others)]
+        return any(named) and not all(named)
+
     def question(self, called: Phrase, turn: int = 0) -> str:
         """Its text, for a target that was introduced by a phrase. Raises TemplateError where it reads in two ways.
 

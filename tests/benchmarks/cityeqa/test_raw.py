@@ -298,9 +298,11 @@ def test_numbers_offered_are_those_that_the_city_has_of_a_kind() -> None:
         (Phrase("building"), Phrase("building", "red"), True),
         (Phrase("building", "red"), Phrase("building", corner=True), True),
         (Phrase("park"), Phrase("building"), True),
+        (Phrase("building", "white"), Phrase("building", corner=True), False),  # white is offered, and so less likely
+        (Phrase("building", "grey"), Phrase("park"), False),  # the answer
     ],
 )
-def test_the_building_is_no_other_that_was_named_before(first: Phrase, last: Phrase, reads: bool) -> None:
+def test_a_way_is_not_called_like_the_target_or_an_answer(first: Phrase, last: Phrase, reads: bool) -> None:
     asked = raw(0, "grey", ("grey", "white"), phrases=(last,), part="ask_wall_colour")
     text = worded(RouteQuery(50.0, 1.0, (Hop(NORTH, first), Hop(EAST, last))), asked)
     assert (text is not None) == reads
