@@ -413,7 +413,7 @@ def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reasons(rejected: pa.Table) -> dict[tuple[str, str], int]:
     """Number of rejections by task and reason. Counted by Arrow: they are by far the most rows."""
-    counted = rejected.group_by(_COUNTED).aggregate([([], "count_all")])
+    counted = rejected.group_by(_COUNTED, use_threads=False).aggregate([([], "count_all")])
     return {(row["task"], row["reason"]): row["count_all"] for row in counted.to_pylist()}
 
 

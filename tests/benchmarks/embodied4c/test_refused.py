@@ -303,3 +303,14 @@ def test_of_an_answer_that_is_usual_there_is_none_without_another() -> None:
     """A car stands: half as many may do so as have another answer, and there is none of these."""
     row = of_kind(drive(actor("car", 20, 6)), "ST", "st_motion", even_answers=True)["2.00", "car"]
     assert refusal(row) == ("answer_too_frequent", 1, 0, "candidates")
+
+
+@pytest.mark.parametrize(("ahead_m", "asked"), [(-2.1, "1"), (-1.9, None), (1.9, None), (2.1, "2")])
+def test_a_car_beside_us_of_which_a_part_is_ahead_and_a_part_behind_is_on_neither_side(
+    ahead_m: float, asked: str | None
+) -> None:
+    """Cars are 4 m long. The one beside us is 12 m away, so that its middle is 9 degrees off the border."""
+    scene = drive(actor("car", ahead_m, 12.0, name="beside"), actor("car", 25.0, 8.0, name="far"))
+    row = of_kind(scene, "CT", "ct_ahead")["2.00", "car", "30"]
+    assert row["answer"] == asked
+    assert asked or refusal(row) == ("near_side_border", 1, 0, "things")

@@ -365,7 +365,7 @@ IN_FULL = {
         "OR": "3 of 247: eee63b820e8a",
         "OR words": "0 of 247: 8ccce7a8c224",
         "TP": "18 of 319: 44be8b2615db",
-        "CT": "6 of 273: b84eb4544517",
+        "CT": "6 of 273: 4a8fcdc4d15f",
         "R/S": "0 of 230: 5f0f911b1378",
         "R/P": "3 of 336: bac85a622683",
         "R/D": "191 of 672: a1fd34156311",

@@ -206,7 +206,10 @@ def count_near(view: DriveExam) -> Iterator[ExamCase]:
     """
     gap = np.where(view.there, view.near_m, np.inf)
     ahead = np.abs(view.off_deg) < 90
-    border = np.abs(np.abs(view.off_deg) - 90) < view.rules.side_margin_deg
+    turn, (long_m, wide_m) = np.radians(view.heading_deg[:, view.moments]), view.size_m[:, :2].T[..., None]
+    reach_m = (long_m * np.abs(np.cos(turn)) + wide_m * np.abs(np.sin(turn))) / 2  # along our heading
+    border = np.abs(view.relative_m[:, view.moments, 0]) < reach_m  # a long vehicle beside us is on neither side
+    border |= np.abs(np.abs(view.off_deg) - 90) < view.rules.side_margin_deg
     for kind in kinds_of(view):
         members = of_kind(view, kind)
         for half in (False,) if view.scope else (False, True):
