@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from pipeline.benchmarks.embodied4c.rules import DRIVING, ExamRules
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, ExamTask
 from pipeline.core.findings import doubt
 from pipeline.core.tables import CANDIDATES, asked_in
+from pipeline.questions.choices import numeric_choices
 from pipeline.questions.selection import select
 from pipeline.questions.task import Number
 from pipeline.reading.files import SceneFiles
@@ -498,3 +499,15 @@ def test_all_that_is_asked_of_a_log(world: str) -> None:
     """A change of any answer, option, proof or refusal is seen; to read it, print the lines before and after."""
     found = in_full(world)
     assert {name: told for name, told in found.items() if not told.startswith("0 of 0")} == IN_FULL[world]
+
+
+def test_lengths_of_vehicles_are_chosen_among_such_as_vehicles_have() -> None:
+    """A person who takes the choice nearest to a car's length is right in a few more than one in four."""
+    form, right, lengths = EXAM_TASKS["AT"].form, [], ("4.0", "4.5", "5.0", "5.5", "6.0", "8.0", "12.0")
+    assert isinstance(form, Number)
+    for question, answer in product(range(300), lengths):
+        choices = numeric_choices(question, answer, form, 0.5, usual=form.quantiles_of(("at_size",)))
+        assert float(choices[0]) >= 1.5
+        assert float(choices[-1]) <= 20
+        right.append(min(choices, key=lambda choice: abs(float(choice) - 4.6)) == answer)
+    assert np.mean(right) < 0.33
