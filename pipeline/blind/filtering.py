@@ -81,7 +81,7 @@ def filtered(
                 if mine and row["choices"] and not item.options
             }
             of_choices = attack(with_company(chosen.values()), run)
-        among = np.array([item.id in chosen for item in items])
+        among = np.array([item.id in chosen for item in items], dtype=bool)
         for name, mine, scores in zip(
             SCORED, (np.ones_like(stays), stays, among), (before, after, of_choices), strict=True
         ):

@@ -194,8 +194,11 @@ def read_table(raw: bytes, columns: list[str] | None = None) -> pa.Table:
 
 
 def metadata_of(raw: bytes) -> dict[bytes, bytes]:
-    """The metadata of the table of `arrow_bytes`, whose rows are not read."""
-    return dict(_stream(raw).schema.metadata or {})
+    """The metadata of the table of `arrow_bytes`, whose rows are not read. Raises StoreError for anything else."""
+    try:
+        return dict(_stream(raw).schema.metadata or {})
+    except pa.ArrowInvalid as error:
+        raise StoreError(f"a stored table is {error}: another version of scan2qa made it; build again") from error
 
 
 @lru_cache(2)  # the stages of a scene read the same result one after the other
@@ -205,5 +208,5 @@ def _small_table(raw: bytes) -> pa.Table:
 
 def _stream(raw: bytes) -> pa.ipc.RecordBatchStreamReader:
     if not raw.startswith(_ZSTD_MAGIC):
-        raise StoreError("a stored table is no Arrow stream: another version of scan2qa made it; run the build again")
+        raise pa.ArrowInvalid("neither Parquet nor an Arrow stream in a frame of zstd")
     return pa.ipc.open_stream(pa.CompressedInputStream(pa.BufferReader(raw), "zstd"))
