@@ -62,6 +62,8 @@ coverage-vsi: need-META need-QUESTIONS $(READY) ## the share of a published file
 
 # Tests start the command again and again: with its bytecode kept, each start takes a second less.
 test test-fast: export PYTHONDONTWRITEBYTECODE =
+# Three processes share the cores: threads of BLAS and OpenMP would spin while they wait for one another.
+test test-fast: export OMP_NUM_THREADS = 1
 
 test: $(DEV) browser ## run the tests, in WORKERS=3 processes (0: in this one)
 	$(BIN)/pytest $(SHARED)
