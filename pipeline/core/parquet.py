@@ -193,7 +193,7 @@ def read_table(raw: bytes, columns: list[str] | None = None) -> pa.Table:
     return table if columns is None else table.select(columns)
 
 
-def metadata_of(raw: bytes) -> dict[bytes, bytes]:
+def table_metadata(raw: bytes) -> dict[bytes, bytes]:
     """The metadata of the table of `arrow_bytes`, whose rows are not read. Raises StoreError for anything else."""
     try:
         return dict(_stream(raw).schema.metadata or {})

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.files import sha256_of_file
-from pipeline.core.parquet import arrow_bytes, metadata_of
+from pipeline.core.parquet import arrow_bytes, table_metadata
 from pipeline.core.schema import SCHEMA_VERSION
 
 CHECKSUMS: Final = "checksums.sha256"  # of a release, written last
@@ -243,7 +243,7 @@ def selected_bytes(selected: pa.Table) -> bytes:
 
 def sizes_in(raw: bytes) -> IntArray:
     """Rows and bytes of the questions, rows and bytes of the rejections in the bytes of `selected_bytes`."""
-    return np.array(json.loads(metadata_of(raw)[_SIZES.encode()]))
+    return np.array(json.loads(table_metadata(raw)[_SIZES.encode()]))
 
 
 _VERSION: Final = b"scan2qa_schema_version"

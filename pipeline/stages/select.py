@@ -17,7 +17,7 @@ import pyarrow as pa
 from pipeline.benchmarks.benchmark import modules_of
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import digest_of
-from pipeline.core.parquet import arrow_bytes, metadata_of, read_table
+from pipeline.core.parquet import arrow_bytes, read_table, table_metadata
 from pipeline.core.tables import selected_bytes
 from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Result, Store
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
-TALLIES: Final = "tallies"
+_TALLIES: Final = "tallies"
 _MADE_FROM: Final = "made_from"
 
 
@@ -39,7 +39,7 @@ def run_counts(context: StageContext) -> bytes:
     tasks = BENCHMARKS[given["benchmark"]].by_name()
     chosen = choose(candidates, tasks, given["per_scene_and_task"], given["shares"], most=given["most"])
     found = {task: asdict(tally) for task, tally in chosen.tallies(context.unit).items()}
-    told = {TALLIES: json.dumps(found, sort_keys=True), _MADE_FROM: _made_from(context)}
+    told = {_TALLIES: json.dumps(found, sort_keys=True), _MADE_FROM: _made_from(context)}
     return arrow_bytes(chosen.table(), told)
 
 
@@ -68,14 +68,14 @@ def run(context: StageContext) -> bytes:
 def _chosen(context: StageContext, candidates: pa.Table) -> Chosen | None:
     """What `answer_counts` chose, unless it was of another version, as where `select` alone is run."""
     counted = context.bytes_of("answer_counts")
-    if counted is None or metadata_of(counted)[_MADE_FROM.encode()].decode() != _made_from(context):
+    if counted is None or table_metadata(counted)[_MADE_FROM.encode()].decode() != _made_from(context):
         return None
     return Chosen.of(read_table(counted), candidates)
 
 
 def tallies_of(counted: bytes) -> dict[str, ClassTally]:
     """The tallies by task in a result of stage `answer_counts`."""
-    return tallies_in(metadata_of(counted)[TALLIES.encode()])
+    return tallies_in(table_metadata(counted)[_TALLIES.encode()])
 
 
 def _balance(context: StageContext) -> Balance:

@@ -24,7 +24,7 @@ import pipeline.engine.store
 from pipeline.core.errors import StoreError
 from pipeline.core.files import TEMPORARY, write_atomically
 from pipeline.core.identity import DIGEST_CHARS, digest_of
-from pipeline.core.parquet import arrow_bytes, metadata_of, read_table, table_bytes
+from pipeline.core.parquet import arrow_bytes, read_table, table_bytes, table_metadata
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.run import rounds_of
 from pipeline.engine.stat_cache import STAT_CACHE_FILE
@@ -383,7 +383,7 @@ def test_a_table_has_the_same_bytes_however_it_is_chunked(as_bytes: Callable[...
     assert read_table(as_bytes(whole.slice(0, 0))).equals(whole.slice(0, 0))
     assert read_table(as_bytes(whole, metadata={"of": "a"})).schema.metadata == {b"of": b"a"}
     with pytest.raises(StoreError, match="another version of scan2qa made it; build again"):
-        metadata_of(b"{}")
+        table_metadata(b"{}")
     with pytest.raises(pa.ArrowInvalid, match="neither Parquet nor an Arrow stream"):
         read_table(b"{}")
 

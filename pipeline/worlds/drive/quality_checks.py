@@ -142,7 +142,7 @@ def _drifts(view: DriveView) -> Iterator[Finding]:
     axes = np.stack([np.cos(yaw), -np.sin(yaw), np.sin(yaw), np.cos(yaw)], axis=-1).reshape(-1, 2, 2)
     known = np.isfinite(local).all(2) & np.isfinite(axes).all((1, 2))
     judged = np.flatnonzero(known.sum(1) >= STANDS_TIMES)
-    if len(judged) < JUDGED_MIN or not _path_m(view.ego_m[times]) >= WALKS_M:
+    if len(judged) < JUDGED_MIN or not _extent_m(view.ego_m[times]) >= WALKS_M:
         return
     local, known, ego_m = local[judged], known[judged], view.ego_m[times, :2]
     placed, flipped = (np.einsum("tij,ntj->nti", axes, boxes) for boxes in (local, local * (1, -1)))
@@ -209,7 +209,7 @@ def _later(view: DriveView, times: IntArray, local_m: FloatArray, steps: int) ->
     return place, (view.ego_velocity_mps[now, :2] + swung)[..., None]
 
 
-def _path_m(place_m: FloatArray) -> float:
+def _extent_m(place_m: FloatArray) -> float:
     """How far a track (T, 3) reaches over ground, from corner to corner."""
     known = place_m[np.isfinite(place_m).all(1), :2]
     return float(np.hypot(*np.ptp(known, axis=0))) if len(known) else 0.0

@@ -37,25 +37,7 @@ ROOM_KINDS: Final[dict[str, frozenset[str]]] = {
 AREAS_M2: Final = (3.7, 6.8, 8.8, 10.5, 11.3, 12.6, 14.1, 15.3, 17.4, 19.0, 20.7, 23.0, 25.0, 27.0, 32.3, 40.9, 55.3)
 COUNTS: Final = (1.3, 1.7, 1.7, 1.7, 2.0, 2.1, 2.5, 2.5, 2.5, 2.7, 3.0, 3.4, 3.5, 4.4, 6.7, 8.6, 17.6)
 SIZES_CM: Final = (3.3, 4.6, 5.0, 5.9, 6.4, 6.7, 7.3, 7.8, 9.4, 9.8, 11.4, 13.3, 14.6, 16.7, 18.2, 22.8, 36.8)
-DISTANCES_M: Final = (
-    0.3,
-    0.5,
-    0.6,
-    0.8,
-    1.0,
-    1.1,
-    1.4,
-    1.6,
-    1.9,
-    2.2,
-    2.4,
-    2.6,
-    3.0,
-    3.4,
-    4.1,
-    4.7,
-    8.0,
-)  # `official` too
+DISTANCES_M: Final = (0.3, 0.5, 0.6, 0.8, 1.0, 1.1, 1.4, 1.6, 1.9, 2.2, 2.4, 2.6, 3.0, 3.4, 4.1, 4.7, 8.0)
 UNKNOWN_COUNT, UNKNOWN_CM = 3.0, 100.0  # of names of which nothing is usual
 ONE_ROOM: Final = 1
 # Of what the whole video shows of the floor plan: who misses a tenth of a room misses it in its area, and mean
