@@ -218,11 +218,6 @@ def test_an_option_like_the_others_is_told_from_the_odd_one_out() -> None:
     assert rows_of([item]).plain[:, 5].tolist() == [0, 2, 2, 0], "places by which things are moved from there"
 
 
-def test_numbers_among_the_options_are_ranked() -> None:
-    item = make_item(0, "t", "s", "?", ["10", "2", "3.5", "40"], "A")
-    assert rows_of([item]).plain[:, 6].tolist() == [2, 0, 1, 3]
-
-
 @pytest.mark.parametrize("tried", [2, 7])
 @pytest.mark.parametrize("most_rows", [8_000, 150])
 def test_trees_are_those_of_the_library(tried: int, most_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:

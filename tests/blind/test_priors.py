@@ -10,7 +10,7 @@ import pytest
 from pipeline.blind import priors
 from pipeline.blind.items import BlindItem, OptionRows, folds_of, make_item
 from pipeline.blind.priors import PRIORS, by_frequency, chance
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import FloatArray, IntArray
 from tests.blind.panel import nearest_item, number_item
 
 OPTIONS = ["lamp", "sofa", "tv", "door"]
@@ -22,23 +22,6 @@ def test_frequency_is_the_best_constant_or_the_commonest_answer_or_letter() -> N
     assert by_frequency(None, ["2.0"]) == 1
     assert by_frequency(["A", "A", "B", "C"], ["left", "back", "back", "back"]) == 0.75
     assert by_frequency(["A", "A", "A", "C"], ["one", "two", "three", "four"]) == 0.75
-
-
-def test_numbers_are_guessed_from_the_other_folds() -> None:
-    items = [number_item(id, truth) for id, truth in enumerate((2, 2, 2, 4, 9, 20))]
-    fold = np.array([0, 0, 0, 0, 1, 1])
-    assert priors.most_frequent(items, fold).tolist() == [0, 0, 0, 0, 0, 0], "9 is guessed for 2 and 4, 2 for 9 and 20"
-    median = priors.task_median(items, fold)
-    assert median.tolist() == [0, 0, 0, 0, 0, 0], "14.5 is the median of 9 and 20"
-    fold = np.array([0, 1, 1, 0, 0, 0])
-    assert priors.most_frequent(items, fold).tolist() == [1, 1, 1, 0.1, 0, 0], "2; of equals the smallest"
-
-
-def test_the_random_guess_is_any_answer_of_the_other_folds() -> None:
-    items = [number_item(id, truth) for id, truth in enumerate((10, 20, 20, 10))]
-    # For the first two each guess is right or off by half or all of the truth: 20 for 10 earns 0, 10 for 20 0.1.
-    earned = [(1 + 0) / 2, (1 + 0.1) / 2, (1 + 0.1) / 2, (1 + 0) / 2]
-    assert priors.chance(items, np.array([0, 0, 1, 1])) == pytest.approx([np.mean(earned)] * 4)
 
 
 def test_the_random_option_is_one_of_k() -> None:
@@ -103,32 +86,6 @@ def test_what_usually_stands_beside_a_thing_is_nearest() -> None:
     assert priors.by_usual_nearness(numbers, np.array([0, 0, 0, 1]))[3] == 1, "as things that share a list"
 
 
-def test_options_by_how_often_they_were_right_beside_the_same_name() -> None:
-    items = [
-        nearest_item(0, "bed", OPTIONS, "lamp"),
-        nearest_item(1, "window", OPTIONS, "sofa"),
-        nearest_item(2, "window", OPTIONS, "sofa"),
-        nearest_item(3, "bed", OPTIONS, "lamp"),
-        nearest_item(4, "window", OPTIONS, "lamp"),
-    ]
-    fold = np.array([0, 0, 0, 1, 1])
-    assert priors.by_name(items, fold)[3:].tolist() == [1, 0], "beside the bed the lamp, beside the window the sofa"
-    assert priors.most_frequent(items, fold)[3:].tolist() == [0, 0], "the sofa, most often"
-    assert priors.task_median(items, fold) is None
-
-
-def test_options_are_weighed_against_those_beside_them() -> None:
-    """The sofa is right more often, but the tv wins where both are offered."""
-    items = [
-        *(nearest_item(n, "bed", ["sofa", "chair", "door", "lamp"], "sofa") for n in range(5)),
-        *(nearest_item(n, "bed", ["sofa", "tv", "door", "lamp"], "tv") for n in range(5, 8)),
-        nearest_item(8, "bed", ["sofa", "tv", "chair", "table"], "tv"),
-    ]
-    fold = np.array([0] * 8 + [1])
-    assert priors.most_frequent(items, fold)[8] == 0
-    assert priors.by_name(items[5:], fold[5:])[3] == 1
-
-
 def test_options_never_seen_share_the_point() -> None:
     items = [
         nearest_item(0, "bed", OPTIONS, "lamp"),
@@ -152,32 +109,38 @@ def test_equal_worths_share_the_point() -> None:
 
 KINDS = ("pedestrian", "car", "cyclist", "bus")
 GROUNDS = ("on the roadway", "on a crossing", "off the roadway")
-Made = Callable[[np.random.Generator], tuple[str, list[str], int]]
+Made = Callable[[np.random.Generator], tuple[str, Sequence[str], int]]
 
 
-def mean(name: str, items: list[BlindItem]) -> float:
-    scores: FloatArray | None = PRIORS[name](items, np.arange(len(items)) // 5 % 5)
-    return float(scores.mean())
-
-
-def choices(make: Made, n: int = 400) -> list[BlindItem]:
-    rng = np.random.default_rng(1)
+def made(make: Made, n: int = 300) -> list[BlindItem]:
+    """Questions, five to a scene."""
+    rng = np.random.default_rng(0)
     items = []
     for number in range(n):
         text, options, right = make(rng)
         order = rng.permutation(len(options)).tolist()
-        shown = [options[i] for i in order]
-        items.append(make_item(number, "task", f"scene{number // 5}", text, shown, "ABCD"[order.index(right)]))
+        lettered = [options[i] for i in order]
+        items.append(make_item(number, "task", f"scene{number // 5}", text, lettered, "ABCDE"[order.index(right)]))
     return items
 
 
-def where_a_kind_usually_is(rng: np.random.Generator) -> tuple[str, list[str], int]:
+def folds(items: Sequence[BlindItem]) -> IntArray:
+    """The scenes dealt to five folds."""
+    return np.arange(len(items)) // 5 % 5
+
+
+def mean(name: str, items: list[BlindItem]) -> float:
+    scores: FloatArray | None = PRIORS[name](items, folds(items))
+    return float(scores.mean())
+
+
+def where_a_kind_usually_is(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
     kind = int(rng.integers(4))
     usual = kind % 3 if rng.random() < 0.8 else int(rng.integers(3))
     return f"On what part of the street is the nearest {KINDS[kind]}?", list(GROUNDS), usual
 
 
-def where_nobody_knows(rng: np.random.Generator) -> tuple[str, list[str], int]:
+def where_nobody_knows(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
     return (
         f"On what part of the street is the nearest {KINDS[int(rng.integers(4))]}?",
         list(GROUNDS),
@@ -185,7 +148,7 @@ def where_nobody_knows(rng: np.random.Generator) -> tuple[str, list[str], int]:
     )
 
 
-def larger(rng: np.random.Generator) -> tuple[str, list[str], int]:
+def larger(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
     """A bus is longer than all else; beside it the colours tell nothing."""
     one, other = rng.choice(4, 2, replace=False).tolist()
     colours = rng.choice(["red", "green", "blue", "white"], 2).tolist()
@@ -197,12 +160,12 @@ def larger(rng: np.random.Generator) -> tuple[str, list[str], int]:
     ("by words", where_a_kind_usually_is, 0.7), ("by rivals", larger, 0.7),
 ])  # fmt: skip
 def test_words_tell(name: str, make: Made, least: float) -> None:
-    assert mean(name, choices(make)) >= least
+    assert mean(name, made(make)) >= least
 
 
 @pytest.mark.parametrize("name", ["by words", "by rivals"])
 def test_words_tell_nothing_where_answers_are_even(name: str) -> None:
-    assert mean(name, choices(where_nobody_knows)) == pytest.approx(1 / 3, abs=0.06)
+    assert mean(name, made(where_nobody_knows)) == pytest.approx(1 / 3, abs=0.06)
 
 
 def test_a_number_of_the_text_tells_a_number() -> None:
@@ -231,32 +194,13 @@ def test_the_length_of_a_clip_tells_a_way() -> None:
 
 def test_options_have_no_multiple_and_numbers_no_rivals() -> None:
     fold = np.arange(40) // 5 % 5
-    assert PRIORS["by number"](choices(larger, 40), fold) is None
+    assert PRIORS["by number"](made(larger, 40), fold) is None
     numbers = [make_item(n, "task", f"scene{n // 5}", "How many?", None, str(n + 1)) for n in range(40)]
     assert PRIORS["by rivals"](numbers, fold) is None
     assert PRIORS["by number"](numbers[:2], np.array([0, 0])) is not None, "of one fold nothing is learnt"
 
 
 ROUTE = ("climb to 30 metres", "fly to the river", "turn left", "hover over the bridge", "land beside it")
-MadeShortcut = Callable[[np.random.Generator], tuple[str, Sequence[str], int]]
-
-
-def made(make: MadeShortcut, n: int = 300) -> tuple[list[BlindItem], FloatArray]:
-    """Questions, five to a scene, the scenes dealt to five folds."""
-    rng = np.random.default_rng(0)
-    items = []
-    for number in range(n):
-        text, options, right = make(rng)
-        order = rng.permutation(len(options)).tolist()
-        lettered = [options[i] for i in order]
-        items.append(make_item(number, "task", f"scene{number // 5}", text, lettered, "ABCDE"[order.index(right)]))
-    return items, np.arange(n) // 5 % 5
-
-
-def earned(name: str, make: MadeShortcut) -> float:
-    items, fold = made(make)
-    scores = PRIORS[name](items, fold)
-    return float(scores.mean())
 
 
 def longest(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
@@ -316,26 +260,25 @@ def even(rng: np.random.Generator) -> tuple[str, Sequence[str], int]:
         ("by time", late_yes, 0.75),
     ],
 )
-def test_a_planted_shortcut_is_found(name: str, make: MadeShortcut, least: float) -> None:
-    assert earned(name, make) >= least
+def test_a_planted_shortcut_is_found(name: str, make: Made, least: float) -> None:
+    assert mean(name, made(make)) >= least
 
 
 @pytest.mark.parametrize(
     ("name", "make", "least"), [("clip interpolated", step_of_the_time, 0.7), ("by clip", late_yes, 0.75)]
 )
-def test_the_length_of_a_clip_is_a_time(name: str, make: MadeShortcut, least: float) -> None:
-    items, fold = made(make)
-    scores = PRIORS[name]([as_clip(item) for item in items], fold)
-    assert float(scores.mean()) >= least
-    alike = PRIORS[name]([replace(as_clip(item), seconds=20.0) for item in items], fold)
-    assert float(alike.mean()) <= float(chance(items, fold).mean()) + 0.2, "of one length they tell nothing"
-    assert PRIORS[name](items, fold) is None
+def test_the_length_of_a_clip_is_a_time(name: str, make: Made, least: float) -> None:
+    items = made(make)
+    assert mean(name, [as_clip(item) for item in items]) >= least
+    alike = mean(name, [replace(as_clip(item), seconds=20.0) for item in items])
+    assert alike <= float(chance(items, folds(items)).mean()) + 0.2, "of one length they tell nothing"
+    assert PRIORS[name](items, folds(items)) is None
 
 
 @pytest.mark.parametrize("name", ["by length", "by letter", "by likeness", "by text"])
 def test_even_options_earn_chance(name: str) -> None:
-    items, fold = made(even)
-    assert earned(name, even) == pytest.approx(float(chance(items, fold).mean()), abs=0.06)
+    items = made(even)
+    assert mean(name, items) == pytest.approx(float(chance(items, folds(items)).mean()), abs=0.06)
 
 
 def test_a_letter_that_is_always_right() -> None:
@@ -349,5 +292,5 @@ def test_numbers_and_texts_without_a_time_have_no_such_guess(name: str) -> None:
     numbers = [number_item(id, 2) for id in range(4)]
     assert PRIORS[name](numbers, np.array([0, 0, 1, 1])) is None
     if name in {"by time", "interpolated"}:
-        items, fold = made(even)
-        assert PRIORS[name](items, fold) is None
+        items = made(even)
+        assert PRIORS[name](items, folds(items)) is None

@@ -20,7 +20,6 @@ from pipeline.blind.attack import (
 )
 from pipeline.blind.forest import WORTH_THREADS, on_all_cores, run_here
 from pipeline.blind.items import BlindItem, folds_of, make_item, with_company
-from pipeline.blind.shortcut_attackers import mentions
 from pipeline.blind.totals import Guessed
 from pipeline.core.errors import ConfigError
 from pipeline.metrics.mra import mean_relative_accuracy
@@ -237,14 +236,6 @@ def test_threads_give_the_same_bytes() -> None:
     with on_all_cores(WORTH_THREADS) as run:
         apart = stress_test(items, fold, run)
     assert apart.bias.tobytes() == stress_test(items, fold).bias.tobytes()
-
-
-def test_mentions_are_counted_by_the_words_that_tell_questions_apart() -> None:
-    """ "Box" is in a third of the texts; "count" and "kind" are in all, and a question does not mention itself."""
-    asked = [item for item in counted(15) if item.task == "count"]
-    assert mentions(asked).tolist() == [n // 3 for n in range(15)]
-    alone = with_company(asked)
-    assert set(mentions(alone).tolist()) == {0}
 
 
 def test_how_often_others_mention_a_thing_tells_how_many_there_are() -> None:

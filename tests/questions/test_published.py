@@ -40,7 +40,7 @@ from pipeline.questions.model_authoring import (
     take,
     value_of,
 )
-from pipeline.questions.open_items import ACCEPTED, PROOF_CHARS, OpenItem, form, item_of, leaks, stems
+from pipeline.questions.open_items import PROOF_CHARS, OpenItem, form, item_of, leaks, stems
 from pipeline.questions.published import Columns, Published, read_own, read_published
 from pipeline.questions.rules import make_rejection, rule
 from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Judge, group_by
@@ -146,14 +146,6 @@ def test_a_long_proof_is_cut(length: int, kept: int) -> None:
     assert (len(item_of(raw).proof), PROOF_CHARS, item_of(raw).answer) == (kept, 600, "a")
 
 
-@pytest.mark.parametrize(("forms", "passes"), [(4, True), (5, False)])
-def test_an_answer_has_at_most_four_other_forms(forms: int, passes: bool) -> None:
-    item = OpenItem("What is sold here?", "bread", ("loaf",) * forms, ("meat", "fish", "cloth"), "")
-    (rule,) = (rule for rule in form(item) if rule.name == "too_many_forms")
-    assert (rule.value, rule.limit, rule.holds) == (forms, ACCEPTED, passes)
-    assert ACCEPTED == 4
-
-
 @pytest.mark.parametrize(
     ("question", "answer", "others", "name", "holds"),
     [
@@ -233,10 +225,18 @@ def test_what_an_open_question_is_held_against_by_hand() -> None:
         ({"answer": "oak, elm, ash", "accepted": ("oak/elm",)}, {"answer_is_several": 2}),
         ({"answer": "a long low grey timber crossing there"}, {"answer_too_long": 7, "answer_stands_out": 7}),
         ({"accepted": ("", "footbridge")}, {"answer_empty": 1}),
+        ({"accepted": ("footbridge",) * 4}, {}),
+        ({"accepted": ("footbridge",) * 5}, {"too_many_forms": 5}),
         ({"wrong": ("a red barn", "", "a tall tree")}, {"wrong_options_missing": 2}),
         ({"wrong": ("a red barn", "the red barn", "a tall tree")}, {"options_repeat": 1}),
         ({"wrong": ("a red barn", "bridges", "a tall tree")}, {"options_include_right": 1}),
         ({"wrong": ("a red barn", "Footbridge", "a tall tree")}, {"options_repeat": 1, "options_include_right": 1}),
+        (
+            {"answer": "red", "wrong": ("blue", "green", "Blue.", "red")},
+            {"options_repeat": 2, "options_include_right": 1},
+        ),
+        ({"wrong": ("wooden", "very old wooden bridge", "door")}, {"options_include_right": 2}),
+        ({"wrong": ("bridge wooden", "chair", "door")}, {"options_include_right": 1}),
         ({"wrong": ("ignore all", "a stone well", "a tall tree")}, {"speaks_of_the_exam": 1}),
     ],
 )
@@ -596,22 +596,6 @@ def test_a_judge_hears_neither_silence_nor_what_nobody_reads(monkeypatch: pytest
     monkeypatch.setattr(Judge, "request", lambda judge, answer: answer)
     marks, _, failed = judge.judged([Answer(question, reply) for reply in replies], hear)
     assert (marks.tolist(), heard, failed) == ([1, 4, 1, 4], [2], [])
-
-
-@pytest.mark.parametrize(
-    ("wrong", "name", "measured"),
-    [
-        (("blue", "green", "Blue.", "red"), "options_repeat", 2),
-        (("lamp", "very tall lamp", "door"), "options_include_right", 2),
-        (("lamp tall", "chair", "door"), "options_include_right", 1),
-    ],
-)
-def test_wrong_options_differ_from_each_other_and_from_what_is_right(
-    wrong: tuple[str, ...], name: str, measured: int
-) -> None:
-    item = OpenItem("What is it here?", "red" if "red" in wrong else "tall lamp", (), wrong, "")
-    (rule,) = (rule for rule in form(item) if rule.name == name)
-    assert (rule.value, rule.limit, rule.holds) == (measured, 0, False)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,6 @@ from pipeline.worlds.indoor.observe.rays import (
 from pipeline.worlds.indoor.observe.visibility import (
     REACH_M,
     ObserveConfig,
-    VisibilityLimits,
     _corners_inside,
     _plan,
     _share,
@@ -254,21 +253,16 @@ def test_a_hit_behind_the_measured_depth_is_hidden(measured: float, visible: boo
         assert counts.depth_agreement == 0.0
 
 
-def test_depth_of_a_smaller_image_is_that_of_the_same_place() -> None:
-    depth = np.arange(12.0).reshape(3, 4)  # of half the size: its pixels begin at -0.5, 1.5, 3.5 and 5.5
-    pixel = np.array([[-0.5, -0.5], [1.4, 0.0], [1.6, 0.0], [1.6, 1.6], [7.5, 5.5]])
-    assert _sample(depth, pixel, (8, 6)).tolist() == [0, 0, 1, 5, 11]
-
-
 def test_the_extent_seen_is_that_between_the_ends_of_its_frames_within_the_box() -> None:
     """Boxes 2 m, 2 m, 2 m and 0 m long: seen from -0.2 m to its end and beyond; in parts; never; without a side."""
-    low = np.array([[0.5, -1.0, np.inf, 0.0], [-0.2, 0.0, np.inf, 0.0]])
+    low = np.array([[0.5, -3.0, np.inf, 0.0], [-0.2, 0.0, np.inf, 0.0]])
     high = np.array([[1.5, -0.5, -np.inf, 0.0], [0.3, 0.5, -np.inf, 0.0]])
     sides = Sides(np.zeros((4, 3)), np.zeros((4, 3)), np.array([2.0, 2.0, 2.0, 0.0]))
     none = np.zeros((2, 4), dtype=np.int64)
     counts = PixelCounts(np.arange(2), none, np.stack([low, high]), sides, none[:, :0] > 0, None)
     assert counts.extent_seen(slice(None)) == pytest.approx([0.6, 0.75, 0.0, 0.0])
     assert counts.extent_seen(np.array([1])) == pytest.approx([0.25, 0.25, 0.0, 0.0])
+    assert counts.extent_seen(np.array([], dtype=int)).tolist() == [0, 0, 0, 0]
 
 
 def test_depth_that_was_not_measured_hides_nothing() -> None:
@@ -280,18 +274,26 @@ def test_depth_that_was_not_measured_hides_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("agreement", "expected"),
-    [(None, []), (1.0, []), (0.9, []), (0.89, ["doubt"]), (0.75, ["doubt"]), (0.749, ["fault"]), (0.698, ["fault"])],
-)
+    [
+        (None, []), (1.0, []), (0.9, []), (0.89, [("doubt", 0.9)]), (0.75, [("doubt", 0.9)]),
+        (0.749, [("fault", 0.75)]), (0.698, [("fault", 0.75)]),
+    ],
+)  # fmt: skip
 def test_depth_that_disagrees_costs_what_needs_sight_and_far_off_the_scene(
-    agreement: float | None, expected: list[str]
+    agreement: float | None, expected: list[tuple[str, float]]
 ) -> None:
     seen = observe(scene(1), geometry([(2, 0, 0, 0.5)], frames([0])), ObserveConfig()).facts.observation
     found = verdicts(seen.model_copy(update={"depth_agreement": agreement}), ObserveConfig())
-    assert [f.severity for f in found] == expected
+    assert [(f.severity, f.limit) for f in found] == expected
     assert all((f.name, f.subject, f.measured) == ("depth_disagrees", "sight", agreement) for f in found)
-    for share, names in ((None, []), (0.1, []), (0.101, ["incomplete_mesh"])):
+    for share, told in ((None, []), (0.1, []), (0.101, [("incomplete_mesh", 0.101)])):
         whole = seen.model_copy(update={"depth_agreement": None, "unscanned_share": share})
-        assert [f.name for f in verdicts(whole, ObserveConfig(unscanned_max=0.1))] == names
+        assert [(f.name, f.measured) for f in verdicts(whole, ObserveConfig(unscanned_max=0.1))] == told
+
+
+def test_pictures_are_held_against_their_limit() -> None:
+    assert visibility._fit(0.85) == visibility._fit(None) == ()
+    assert [(one.measured, one.limit) for one in visibility._fit(0.84)] == [(0.84, 0.85)]
 
 
 @pytest.mark.slow
@@ -355,12 +357,6 @@ def test_budgets_know_what_they_miss() -> None:
     assert (glimpse.budgets[101].extent_seen, glimpse.absent) == (glimpse.extent_seen, False)
 
 
-def test_triangles_belong_to_the_object_of_two_corners() -> None:
-    faces = np.array([[0, 1, 2], [0, 1, 3], [3, 0, 1], [0, 3, 1], [0, 3, 4]], dtype=np.int32)
-    owner = np.array([7, 7, 7, 8, 9], dtype=np.int32)
-    assert face_objects(faces, owner).tolist() == [7, 7, 7, 7, -1]
-
-
 def test_no_frames_is_no_sight() -> None:
     camera = Frames(np.empty(0), np.empty(0, dtype=int), np.empty((0, 4, 4)), np.empty((0, 4)), SIZE, {"no_pose": 5})
     assert observe(scene(1), geometry([(2, 0, 0, 0.5)], camera), ObserveConfig()) == scene(1), "nothing is unseen"
@@ -415,12 +411,6 @@ def test_a_window_is_a_pixel_wider_than_its_object_and_thinned_rays_go_through_i
     _, pixel, of = window_rays(room.frames, where.take(slice(1))._replace(size=np.array([[2, 2]]), step=3))
     assert pixel.tolist() == [[269.5, 189.5], [281.5, 189.5], [269.5, 201.5], [281.5, 201.5]]  # 4 x (67.5, 47.5) - 0.5
     assert of.tolist() == [0] * 4
-
-
-def test_a_camera_within_an_objects_box_looks_at_the_whole_picture() -> None:
-    room = geometry([(0.1, 0, 0, 0.5)], frames([0]))
-    where = windows(LabelledMesh(room, 1), np.array([0]), np.array([0]), (160, 120))
-    assert where.size.tolist() == [[160, 120]]
 
 
 @pytest.mark.slow
@@ -538,32 +528,29 @@ def straight(x0: float, y0: float, x1: float, y1: float) -> np.ndarray:
     return np.hstack([np.array([[x0, y0]]) * (1 - share) + np.array([[x1, y1]]) * share, np.full((400, 1), 1.5)])
 
 
-def test_a_path_over_scanned_floor_misses_nothing() -> None:
-    found = unscanned_below(WHOLE, straight(1, 1, 9, 9))
-    assert found.area_m2 == 0
-
-
-def test_a_path_across_a_gap_misses_a_strip_of_it() -> None:
-    # 2 m long and twice the reach wide; the raster of 5 cm adds at most a cell on every side.
-    found = unscanned_below(BROKEN, straight(5, 2, 5, 8))
-    assert found.area_m2 == pytest.approx(2.0 * 2 * REACH_M, rel=0.1)
-    assert found.share == pytest.approx(found.area_m2 / 82.0)
-
-
-def test_a_gap_beside_the_path_does_not_count() -> None:
-    found = unscanned_below(BROKEN, straight(1, 3.4, 9, 3.4))
-    assert found.area_m2 == 0
-
-
-def test_a_walk_out_of_the_scan_counts() -> None:
-    # 5 m beyond the wall, with a half circle of the reach at its end; the raster adds up to half a cell on every side.
-    found = unscanned_below(WHOLE, straight(5, 5, 15, 5))
-    assert found.area_m2 == pytest.approx(5 * 2 * REACH_M + np.pi * REACH_M**2 / 2, abs=0.05 * 12)
-
-
-def test_standing_still_counts_once() -> None:
-    found = unscanned_below(BROKEN, np.tile([[5.0, 5.0, 1.5]], (500, 1)))
-    assert found.area_m2 == pytest.approx(np.pi * REACH_M**2, rel=0.05)
+@pytest.mark.parametrize(
+    ("room", "path", "area_m2"),
+    [
+        pytest.param(WHOLE, straight(1, 1, 9, 9), 0, id="over scanned floor"),
+        pytest.param(BROKEN, straight(1, 3.4, 9, 3.4), 0, id="beside a gap"),
+        # 2 m long and twice the reach wide; the raster of 5 cm adds at most a cell on every side.
+        pytest.param(BROKEN, straight(5, 2, 5, 8), pytest.approx(2.0 * 2 * REACH_M, rel=0.1), id="across a gap"),
+        # 5 m beyond the wall, with a half circle of the reach at its end; half a cell more on every side at most.
+        pytest.param(
+            WHOLE,
+            straight(5, 5, 15, 5),
+            pytest.approx(5 * 2 * REACH_M + np.pi * REACH_M**2 / 2, abs=0.05 * 12),
+            id="out of the scan",
+        ),
+        pytest.param(
+            BROKEN, np.tile([[5.0, 5.0, 1.5]], (500, 1)), pytest.approx(np.pi * REACH_M**2, rel=0.05), id="at rest"
+        ),
+    ],
+)
+def test_unscanned_floor_below_a_path(room: Room, path: np.ndarray, area_m2: float) -> None:
+    found = unscanned_below(room, path)
+    assert found.area_m2 == area_m2
+    assert found.share == pytest.approx(found.area_m2 / room.area_m2)
 
 
 def test_broken_poses_are_left_out() -> None:
@@ -728,12 +715,6 @@ def test_pictures_are_compared_where_a_tenth_of_both_is_known(known: int, like: 
     assert _likeness(np.arange(20.0), -np.arange(20.0)) == pytest.approx(-1)
 
 
-def test_shares_of_a_plan_have_four_digits() -> None:
-    examined = np.array([[True, True, False, False], [False, True, True, False]])
-    assert _share(examined[:1, :2], examined) == 0.6667
-    assert _share(examined[:0], np.zeros((2, 4), dtype=bool)) is None
-
-
 def tilted() -> Frames:
     """Two cameras of unequal focal lengths, off the middle, turned about all axes; pictures of 100 by 40 pixels."""
     poses = np.tile(np.eye(4), (2, 1, 1))
@@ -875,7 +856,7 @@ def test_first_frames_runs_shares_and_times_by_hand() -> None:
     assert visibility._first(frame[:0], shows[:0]).tolist() == [-1] * 4
     assert visibility._runs(np.array([1, 1, 0, 1, 0, 0, 1], dtype=bool)) == ((0, 1), (3, 3), (6, 6))
     assert visibility._runs(np.zeros(3, dtype=bool)) == ()
-    assert _share(shows[:1], shows) == pytest.approx(2 / 3, abs=1e-4)
+    assert _share(shows[:1], shows) == 0.6667
     assert _share(shows[:0], shows[:0]) is None
     camera = frames([0, 90], time_s=np.array([4.00049, 4.5]))
     assert [visibility._time(camera, n) for n in (0, 1, -1)] == [4.0, 4.5, None]
@@ -883,16 +864,6 @@ def test_first_frames_runs_shares_and_times_by_hand() -> None:
     assert visibility._nearest([2.0], [0, 9]).tolist() == [0, 0]
     moving = frames([0, 90], time_s=np.array([0.00049, 4.5]), world_T_camera=tilted().world_T_camera)
     assert visibility._path(moving, np.array([1, 0])) == ((4.5, -0.7, 0.4), (0.0, 0.3, -0.2))
-
-
-def test_the_extent_seen_reaches_from_the_least_to_the_greatest_end_within_the_box() -> None:
-    """Of sides of 2, 4 and 0 m: from -0.5 to 0.25; from beyond the box to 1; nothing to measure."""
-    sides = Sides(np.zeros((3, 3)), np.zeros((3, 3)), np.array([2.0, 4, 0]))
-    low, high = [[-0.5, -3.0, -1], [-0.25, 0.5, -1]], [[0.0, -1.0, 1], [0.25, 1.0, 1]]
-    counts = PixelCounts(np.arange(2), np.ones((2, 3), int), np.array([low, high]), sides, np.zeros((2, 0), bool), None)
-    assert counts.extent_seen(slice(None)).tolist() == [0.375, 0.75, 0]
-    assert counts.extent_seen(np.array([0])).tolist() == [0.25, 0.25, 0]
-    assert counts.extent_seen(np.array([], dtype=int)).tolist() == [0, 0, 0]
 
 
 def test_longest_sides_of_turned_boxes() -> None:
@@ -919,21 +890,3 @@ def test_longest_sides_of_turned_boxes() -> None:
 )  # fmt: skip
 def test_scales_that_are_off(focal: float | None, depth: float | None, found: list[tuple[str, float, float]]) -> None:
     assert [(one.name, one.measured, one.limit) for one in visibility._scales(focal, depth)] == found
-
-
-@pytest.mark.parametrize(
-    ("agreement", "found"),
-    [(None, None), (0.7, None), (0.69, ("doubt", 0.7)), (0.4, ("doubt", 0.7)), (0.39, ("fault", 0.4))],
-)
-def test_depth_and_pictures_are_held_against_their_limits(
-    agreement: float | None, found: tuple[str, float] | None
-) -> None:
-    limits = VisibilityLimits(depth_agreement_min=0.7, depth_agreement_unusable=0.4, unscanned_max=0.1)
-    told = visibility._depth(agreement, limits)
-    assert [(one.severity, one.measured, one.limit) for one in told] == (
-        [(found[0], agreement, found[1])] if found else []
-    )
-    assert [one.measured for one in visibility._mesh(0.11, limits)] == [0.11]
-    assert visibility._mesh(0.1, limits) == visibility._mesh(None, limits) == ()
-    assert visibility._fit(0.85) == visibility._fit(None) == ()
-    assert [(one.measured, one.limit) for one in visibility._fit(0.84)] == [(0.84, 0.85)]
