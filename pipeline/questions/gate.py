@@ -46,7 +46,7 @@ class Shown:
     def step(self, quantity: str, wanted: float) -> float:
         """The step in which a quantity is asked for: the one that is wanted, or the finest that can be read."""
         least = max(wanted, self.readable.get(quantity, wanted))
-        return next((step for step in STEPS if step >= least - 1e-9), least)
+        return next((step for step in STEPS if step >= least), least)
 
 
 @dataclass(frozen=True)

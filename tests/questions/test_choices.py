@@ -135,6 +135,17 @@ def test_where_a_build_knows_what_is_usual_of_a_kind_options_tell_little() -> No
     assert np.abs(np.bincount(place, minlength=4) / SETS - 0.25).max() <= 0.05
 
 
+@pytest.mark.parametrize(("text", "number"), [("120", CM), ("26.4", METRES)])
+def test_of_what_nothing_is_known_the_truth_may_lie_anywhere_among_numbers_each_1_4_times_the_one_below(
+    text: str, number: Number
+) -> None:
+    for question in range(40):
+        _, at = rng_for(question, "choices").random(2) * 4
+        lowest = float(text) / 1.4 ** int(at) / (1 + 0.4 * (at % 1))
+        usual = [lowest * 1.4**n for n in range(5)]
+        assert numeric_choices(question, text, number) == numeric_choices(question, text, number, usual=usual)
+
+
 def test_the_same_numbers_are_offered_whichever_of_them_is_true() -> None:
     """By hand: of 1 to 41 evenly those that are ten apart."""
     for lot in (0.25, 0.75):

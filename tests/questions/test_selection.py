@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from pipeline.benchmarks.vsi.benchmark import VSI
 from pipeline.benchmarks.vsi.rules import PROFILES, ScanView
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
+from pipeline.core.identity import rng_for
 from pipeline.core.parquet import table_bytes
 from pipeline.core.tables import CANDIDATES, UNCHECKED, asked_in, rejected_in, unchecked_in
 from pipeline.core.templates import load_template
+from pipeline.questions import selection
 from pipeline.questions.arrays import WRITTEN, ArrayTask
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.selection import (
@@ -300,6 +302,25 @@ def test_refused_candidates_keep_their_reasons() -> None:
         (6, "facing", "not_unique", 2.0),
     ]
     assert asked_in(selected)["id"].to_pylist() == [7]
+
+
+def test_a_lot_is_drawn_of_what_is_asked_less_often_than_it_occurs_and_of_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [row(n, "yes") | {"share": share} for n, share in enumerate((1.0, 0.0, 0.5, 1.0, 0.5, 0.9))]
+    lots = {n: float(rng_for(n, THINNED).random()) for n in range(6)}
+    drawn: list[tuple[object, ...]] = []
+
+    def noted(*identity: Any) -> np.random.Generator:
+        drawn.append(identity)
+        return rng_for(*identity)
+
+    monkeypatch.setattr(selection, "rng_for", noted)
+    found = choose(table(rows), TASKS, 9).thinned
+    assert sorted(drawn) == [(n, THINNED) for n in (1, 2, 4, 5)]
+    thinned = [n for n, one in enumerate(rows) if lots[n] >= one["share"]]
+    assert found["row"].tolist() == thinned
+    assert found["lot"].tolist() == [lots[n] for n in thinned]
 
 
 @pytest.mark.parametrize("rows", [[], [row(5, None, reason="not_unique", measured=2.0, limit=1.0, unit="objects")]])

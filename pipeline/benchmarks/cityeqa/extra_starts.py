@@ -99,7 +99,7 @@ def made(view: CityView, raw: RawQuestion, poses: FloatArray, length_m: FloatArr
     """Starts at places (n, 6) with ways of some lengths (n,) to where the answer is seen."""
     offset = poses[:, :2] - view.centers[raw.target]
     away = np.hypot(*offset.T)
-    side = np.floor(np.degrees(np.arctan2(*offset.T)) % 360 / (360 / SIDES)).astype(int) % SIDES
+    side = (np.degrees(np.arctan2(*offset.T)) // (360 / SIDES)).astype(int) % SIDES
     return [Start(p, int(s), float(a), float(m)) for p, s, a, m in zip(poses, side, away, length_m, strict=True)]
 
 

@@ -18,7 +18,7 @@ import shapely
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.feature import Feature, MapBounds, Tally, named, usable_name
+from pipeline.reading.maps.feature import EVERYWHERE, Feature, MapBounds, Tally, named, usable_name
 
 if TYPE_CHECKING:
     import pyproj
@@ -123,7 +123,7 @@ def _system(files: SceneFiles, path: Path, metadata: Any) -> _System:
 def _area(crs: pyproj.CRS) -> MapBounds:
     use = crs.area_of_use
     if use is None:
-        return MapBounds(0.0, 0.0, 90.0, 180.0)
+        return EVERYWHERE
     width = (use.east - use.west) % 360.0 or 360.0  # also across the 180th meridian
     return MapBounds(
         (use.south + use.north) / 2, use.west + width / 2, (use.north - use.south) / 2 + 1.0, width / 2 + 1.0

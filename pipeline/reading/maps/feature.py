@@ -82,6 +82,9 @@ class MapBounds:
         return (north <= self.half_lat_deg + _BORDER_DEG) & (east <= self.half_lon_deg + _BORDER_DEG)
 
 
+EVERYWHERE: Final = MapBounds(0.0, 0.0, 90.0, 180.0)
+
+
 def box_around(origin: Origin, enu_m: FloatArray, radius_m: float) -> MapBounds:
     """The box that holds all within ``radius_m`` of a track (N, 3) about its origin, and at the corners some more."""
     east_m, north_m = np.abs(enu_m[:, :2]).max(0) + radius_m

@@ -14,7 +14,9 @@ from pipeline.worlds.city.facts import Pose
 from pipeline.worlds.city.paths import FreeSpace
 
 MOVE_M: Final = 10.0  # CityEQA: of the Navigator and the Explorer
-TURN_DEG: Final = 30.0
+_SIDES: Final = ("forward", "right", "back", "left")
+_QUARTER: Final = 3  # turns from one side to the next
+TURN_DEG: Final = 90.0 / _QUARTER
 _SAMPLE_M: Final = 0.25  # between the places of a move that are looked at
 PITCH_MAX_DEG: Final = 60.0
 _PLACES_MAX: Final = 5_000  # that are reached before a way is given up
@@ -118,7 +120,7 @@ class Walkway:
         if climbs is None or self._open_m(np.array(self.pose[:3]), start) is not None:
             return None
         yaw0 = self.pose[5]
-        bearings = yaw0 + TURN_DEG * np.arange(round(360 / TURN_DEG))
+        bearings = yaw0 + TURN_DEG * np.arange(_QUARTER * len(_SIDES))
         moves = MOVE_M * np.stack([np.sin(np.radians(bearings)), np.cos(np.radians(bearings))], axis=1)
         target = np.array(goal[:2])
         best: dict[_Cell, tuple[int, _Cell | None, int]] = {(0, 0): (0, None, 0)}
@@ -174,13 +176,11 @@ def _directions(best: Mapping[_Cell, tuple[int, _Cell | None, int]], end: _Cell)
 
 def _actions(directions: Sequence[int], yaw_deg: float, last_deg: float) -> list[str]:
     """Moves in directions, counted in turns from a yaw, as ahead, back or aside of where one looks, with few turns."""
-    quarter = round(90 / TURN_DEG)
-    sides = {0: "forward", quarter: "right", 2 * quarter: "back", 3 * quarter: "left"}
-    count, looks, out = round(360 / TURN_DEG), 0, []
+    looks, out = 0, []
     for direction in directions:
-        turn = (direction - looks + quarter // 2) % quarter - quarter // 2  # to the nearest of the four sides
+        turn = (direction - looks + _QUARTER // 2) % _QUARTER - _QUARTER // 2  # to the nearest of the four sides
         out += ["turn right" if turn > 0 else "turn left"] * abs(turn)
         looks += turn
-        out.append(sides[(direction - looks) % count])
+        out.append(_SIDES[(direction - looks) // _QUARTER % len(_SIDES)])
     rest = round(((last_deg - yaw_deg - looks * TURN_DEG + 180) % 360 - 180) / TURN_DEG)
     return out + ["turn right" if rest > 0 else "turn left"] * abs(rest)

@@ -11,11 +11,10 @@ import pytest
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.reading.maps.feature import Feature, MapBounds
+from pipeline.reading.maps.feature import EVERYWHERE, Feature, MapBounds
 from pipeline.reading.maps.read import read_context
 
 DELFT = MapBounds(52.011, 4.36, 0.02, 0.03)
-EVERYWHERE = MapBounds(0.0, 0.0, 90.0, 180.0)
 
 
 def files_of(folder: Path) -> SceneFiles:

@@ -17,14 +17,13 @@ from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_plane
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.maps.areas import OTHERS_MAX, Area, area_of
-from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature, box_around, circle_about
+from pipeline.reading.maps.feature import EVERYWHERE, Feature, PlacedFeature, box_around, circle_about
 from pipeline.reading.maps.gazetteer import BORDER_MAX_M, Gazetteer, Stamped, maps_in, read_gazetteer, stamped
 from pipeline.reading.maps.streets import Road, read_streets_of_osm, road_of, streets_of_geojson
 from pipeline.reading.maps.surroundings import FILE_MAX, surroundings_of
 from tests.conftest import REAL_DATA
 from tests.worlds.city.cities import block, feature, lon_lat, spot
 
-EVERYWHERE = MapBounds(0.0, 0.0, 90.0, 180.0)
 OSM = """<?xml version="1.0"?><osm version="0.6">
 <node id="1" lat="50" lon="8"/><node id="2" lat="50" lon="8.001"/><node id="3" lat="50.001" lon="8.001"/>
 {}</osm>"""

@@ -24,7 +24,7 @@ from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.folders import RENAME, FolderReader, check_scene_name, digest_files
 from pipeline.reading.maps.checks import Faults, apart, heights_told, on_the_map, plausible, unique, within
 from pipeline.reading.maps.city_thing import SHOP, CityThing
-from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature
+from pipeline.reading.maps.feature import EVERYWHERE, Feature, MapBounds, PlacedFeature
 from pipeline.reading.maps.map_quality import coverage_of, once, quality_told, with_errors
 from pipeline.reading.maps.osm import osm_bounds
 from pipeline.reading.maps.read import OSM_SUFFIXES, read_context, read_streets
@@ -120,7 +120,6 @@ def read_settings(files: SceneFiles) -> CitySettings:
 
 CITY_MAX_M: Final = 10_000.0  # from side to side: a grid of metres of more would take over half a gigabyte
 FAR_M: Final = 10_000.0  # from the middle of a map: a point there is a slip of the pen
-_EVERYWHERE: Final = MapBounds(0.0, 0.0, 90.0, 180.0)
 _ORIGIN_DECIMALS: Final = 3  # degrees, of an origin that nobody stated: 100 m
 
 EXPECTED_FILES: Final = (
@@ -172,7 +171,7 @@ class Cities(FolderReader):
         features, numbered = read_features(files, path, box, findings)
         added: tuple[Feature, ...] = ()
         if _has_folder(files) and (files.path / OBJECTS_FILE).is_file():
-            added = read_context(files, files.path / OBJECTS_FILE, _EVERYWHERE, False, findings, told=TOLD)
+            added = read_context(files, files.path / OBJECTS_FILE, EVERYWHERE, False, findings, told=TOLD)
         origin = _origin(files, path, settings, features, findings)
         name = files.relative(path)
         features = _near(features, origin, name, findings)
@@ -242,7 +241,7 @@ def _map(files: SceneFiles, settings: CitySettings) -> Path:
 def _box(settings: CitySettings) -> MapBounds:
     """The part of a map that is read: the bounds of the settings, so that a city is cut out of a larger extract."""
     if settings.bounds is None:
-        return _EVERYWHERE
+        return EVERYWHERE
     west, south, east, north = settings.bounds
     east += 360.0 * (east < west)  # across the 180th meridian
     return MapBounds((south + north) / 2, (west + east) / 2, (north - south) / 2, (east - west) / 2)

@@ -15,10 +15,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
 import shapely
 
 from pipeline.core.findings import Findings, doubt
+from pipeline.core.schema import Vec3
 from pipeline.core.templates import load_table
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.checks import Faults
@@ -140,8 +140,8 @@ class _Ground:
             if self._solids.base_m[i] <= point[2] <= self._solids.top_m[i]
             and shapely.distance(self._solids.polygons[i].exterior, at) > deep_m
         ]
-        around = sorted((self._of[self._solids.thing[i]] for i in hits), key=lambda t: (t.kind != BUILDING, t.id))
-        return around[0] if around else None
+        around = (self._of[self._solids.thing[i]] for i in hits)
+        return min(around, key=lambda thing: (thing.kind != BUILDING, thing.id), default=None)
 
 
 def _entries(files: SceneFiles, name: str, key: str, stated: bool, findings: Findings) -> list[Any] | None:
@@ -162,8 +162,9 @@ def _entries(files: SceneFiles, name: str, key: str, stated: bool, findings: Fin
 
 def _radians(entries: Sequence[Any], file: str, findings: Findings) -> bool:
     poses = [entry.get(k) for entry in entries if isinstance(entry, Mapping) for k in ("observation_pose", "p_obs")]
-    yaws = [pose[5] for pose in poses if isinstance(pose, list) and len(pose) == 6 and isinstance(pose[5], int | float)]
-    if not in_radians([yaw for yaw in yaws if np.isfinite(yaw)]):
+    stated = [pose[5] for pose in poses if isinstance(pose, list) and len(pose) == 6]
+    yaws = [yaw for yaw in stated if isinstance(yaw, int | float) and math.isfinite(yaw)]
+    if not in_radians(yaws):
         return False
     message = f"{file}: no yaw of its {len(yaws)} poses is above 2 pi, and some are quarter turns in radians"
     remedy = "give degrees; all of its tasks were left out"
@@ -191,28 +192,7 @@ def _task(entry: Any, who: str, ground: _Ground) -> RawTask:
     p_obs = pose_of(entry.get("observation_pose", entry.get("p_obs")))
     if isinstance(p_obs, str):
         raise _UnusableError("bad_pose", f"have an observation_pose that {p_obs}")
-    p_tar = None if entry.get("target_pose") is None else pose_of(entry["target_pose"])
-    if isinstance(p_tar, str):
-        raise _UnusableError("bad_pose", f"have a target_pose that {p_tar}")
-    target = entry.get("target")
-    thing = ground.things.get(target) if isinstance(target, str) else None
-    if target is not None and thing is None:
-        raise _UnusableError("unknown_target", "name a target that is not on the map")
-    if p_tar is None and thing is None:
-        raise _UnusableError("no_target", "have neither a target nor a target_pose")
-    return _placed(entry, (who, question, answer), p_obs, p_tar, thing, ground)
-
-
-def _placed(
-    entry: Mapping[str, Any],
-    said: tuple[str, str, str],
-    p_obs: Pose,
-    p_tar: Pose | None,
-    thing: CityThing | None,
-    ground: _Ground,
-) -> RawTask:
-    who, question, answer = said
-    point = p_tar[:3] if p_tar else (*thing.center, (thing.base_m or 0.0)) if thing else (0.0, 0.0, 0.0)
+    thing, p_tar, point = _target(entry, ground)
     if not (ground.covers(p_obs) and ground.covers(point)):
         raise _UnusableError("task_off_the_map", "are observed from or have their target outside the map")
     if ground.within(p_obs, 0.0) is not None:
@@ -234,6 +214,22 @@ def _placed(
         point=point,
         p_tar=p_tar,
     )
+
+
+def _target(entry: Mapping[str, Any], ground: _Ground) -> tuple[CityThing | None, Pose | None, Vec3]:
+    """The thing asked about and the pose of the target, of which one may not be told, and where it is."""
+    p_tar = None if entry.get("target_pose") is None else pose_of(entry["target_pose"])
+    if isinstance(p_tar, str):
+        raise _UnusableError("bad_pose", f"have a target_pose that {p_tar}")
+    target = entry.get("target")
+    thing = ground.things.get(target) if isinstance(target, str) else None
+    if target is not None and thing is None:
+        raise _UnusableError("unknown_target", "name a target that is not on the map")
+    if p_tar is not None:
+        return thing, p_tar, p_tar[:3]
+    if thing is None:
+        raise _UnusableError("no_target", "have neither a target nor a target_pose")
+    return thing, None, (*thing.center, thing.base_m or 0.0)
 
 
 def _remedy(entry: Mapping[str, Any], ground: _Ground) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
+import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.bearings import distance_m, in_picture, picture_xy, turn_between_deg
@@ -257,7 +258,7 @@ def _is_clear(eyes_m: FloatArray, landmark: Landmark, part: float, others: Walls
     middle = center + half[:, :, None] * side  # (3, M, 2)
     foot = _foot(landmark, setting)
     top = _top(landmark, foot)[0]
-    ends = np.unique([top, top - part * max(top - foot.min(), 0.0)])
+    ends = np.unique([top, top - part * (top - foot.min())])
     upper = np.concatenate([np.insert(middle, 2, height, axis=2) for height in ends])
     return np.asarray(_clear_to(eyes_m, upper, others).all(0))
 
@@ -292,9 +293,8 @@ def _is_read(poses: PosesAt, moments: IntArray, landmark: Landmark, others: Wall
         setting.camera.horizontal_fov_deg,
         setting.camera.width / setting.camera.height,
     )  # (M, height, end, wall, 2)
-    turn = float((start[:, 0] * along[:, 1] - along[:, 0] * start[:, 1]).sum())  # positive: counter-clockwise
     off = eyes[:, None, :2] - start
-    facing = (along[:, 0] * off[..., 1] - along[:, 1] * off[..., 0]) * turn < 0
+    facing = (along[:, 0] * off[..., 1] < along[:, 1] * off[..., 0]) == shapely.is_ccw(shapely.linearrings(corners))
     width = min(setting.camera.width, READ_PX)
     letter = np.abs(xy[:, 1, 1, :, 0] - xy[:, 1, 0, :, 0]) * width / 2 / len(sign)
     able = facing & (np.abs(xy) <= 1).all((1, 2, 4)) & (letter >= setting.config.letter_min_px)

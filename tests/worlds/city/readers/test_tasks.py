@@ -61,6 +61,8 @@ def test_a_sound_task_and_its_target(tmp_path: Path) -> None:
         ({"observation_pose": [3000, 6000, 500, 0, 0, 0]}, "task_off_the_map", "outside the map"),
         ({"observation_pose": [20, 20, 5, 0, 0, 0]}, "pose_in_a_wall", "within something solid"),
         ({"target": None, "target_pose": [20, 20, 5, 0, 0, 0]}, "target_in_a_wall", "do not ask about"),
+        ({"target": None, "target_pose": [20, 20, 0, 0, 0, 0]}, "target_in_a_wall", "do not ask about"),
+        ({"target": None, "target_pose": [20, 20, 12, 0, 0, 0]}, "target_in_a_wall", "do not ask about"),
         ({"target": None, "target_pose": [900, 20, 5, 0, 0, 0]}, "task_off_the_map", "outside the map"),
         ({"target": "c2"}, "unknown_target", "not on the map"),
         ({"target": None}, "no_target", "neither"),
@@ -83,6 +85,19 @@ def test_a_wrong_task_is_left_out_alone(tmp_path: Path, change: dict[str, Any], 
     assert found.remedy
 
 
+def test_a_target_within_several_things_is_the_building_or_else_the_first_by_its_id(tmp_path: Path) -> None:
+    """Two things of 2.4 m stand about one place, and at the other in a building as well."""
+    both = [
+        block(x, 10, 9, 20, id=f"{name}{x}", kind="bus stop") for x in (10, 60) for name in ("z", "a")
+    ]  # fmt: skip
+    tasks = [
+        GOOD | {"id": str(x), "target": None, "target_pose": [x + 4, 20, 1, 0, 0, 0], "question": words}
+        for x, words in ((10, "How tall is the building?"), (60, "How long is the bus stop?"))
+    ]
+    scene = read(write(tmp_path, *MAP, objects=[*OBJECTS, *both], tasks=tasks))
+    assert {task.id: task.target for task in scene.facts.tasks} == {"10": "b1", "60": "a60"}
+
+
 def test_centimetres_are_guessed_at(tmp_path: Path) -> None:
     poses = {"observation_pose": [3000, 6000, 500, 0, 0, 0], "target": None, "target_pose": [4000, 5000, 0, 0, 0, 0]}
     (found,) = [f for f in scene_of(tmp_path, [GOOD | poses]).findings if f.severity == "doubt"]
@@ -90,12 +105,12 @@ def test_centimetres_are_guessed_at(tmp_path: Path) -> None:
 
 
 def test_angles_in_radians_cost_the_file(tmp_path: Path) -> None:
-    turned = [
-        GOOD | {"id": str(i), "observation_pose": [30, 60, 5, 0, 0, yaw]} for i, yaw in enumerate((0, 1.5708, 3.14159))
-    ]
+    yaws = (float("nan"), 0, 1.5708, -3.14159)
+    turned = [GOOD | {"id": str(i), "observation_pose": [30, 60, 5, 0, 0, yaw]} for i, yaw in enumerate(yaws)]
     scene = scene_of(tmp_path, turned)
     assert scene.facts.tasks == ()
-    assert "angles_in_radians" in {f.name for f in scene.findings}
+    (told,) = [f for f in scene.findings if f.name == "angles_in_radians"]
+    assert (told.measured, told.limit, told.unit) == (3.14159, 6.284, "as stated")
 
 
 def test_ids_of_two_tasks_and_a_task_given_twice(tmp_path: Path) -> None:

@@ -245,6 +245,7 @@ MARKS = (
 
 def told(goal: str | None, *route: str) -> tuple[str | None, tuple[str, ...], list[tuple[str, float | None]]]:
     found = spoken(Flight(log="made", origin=None, goal=goal, route=route), MARKS)
+    assert all((f.severity, f.limit, f.unit) == ("doubt", 0.0, "steps") for f in found.findings)
     return found.goal, found.route, [(f.name, f.measured) for f in found.findings]
 
 

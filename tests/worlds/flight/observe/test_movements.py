@@ -25,6 +25,7 @@ from pipeline.worlds.flight.observe.movements import (
     MotionPiece,
     Run,
     _is_pause,
+    _measured,
     _neighbours,
     _noticed,
     runs_of,
@@ -276,6 +277,34 @@ def test_neighbours_and_pauses_by_hand() -> None:
     assert not _is_pause(pieces((9.9, up), (1, ()), (9.9, down)), 1)
     assert not _is_pause(pieces((10, up), (1, ()), (10, ())), 1), "nothing follows"
     assert not _is_pause(pieces((10, ()), (1, ()), (10, up)), 1)
+
+
+@pytest.mark.parametrize(
+    ("rates", "until_s", "amount", "ratio"),
+    [
+        ([9, 9, 3, 4, 6, 9], 4.0, 8.5, 1.5),  # 6 in the last moment, of 4 that start one
+        ([9, 9, 6, 4, 3, 9], 4.0, 8.5, 1.5),  # and in the first one
+        ([9, 9, 3, 3, 3, 6], 4.5, 8.25, 1.5),  # in the one that it ends before
+        ([9, 9, 9, 9, 9, 9], 4.0, 18.0, 2.0),  # 2 s, of 1 s at least
+        ([9, 9, 8, 3, 8, 9], 4.0, 11.0, 2.0),
+        ([9, 9, 8, 1, 3, 9], 4.0, 6.5, 1.625),  # 6.5 of 4
+    ],
+)
+def test_a_movement_is_measured_from_its_first_moment_to_its_last(
+    rates: list[float], until_s: float, amount: float, ratio: float
+) -> None:
+    """From 2 s on; the least of what its amount, its fastest moment and its length are of what they need to be."""
+    track, _ = fly([Phase(5)], [])
+    config = CONFIG.model_copy(update={"rate_hz": 1.0, "min_movement_s": 1.0})
+    (path,), _ = paths(track, config)
+    rate = np.array(rates, dtype=float)
+    total = np.concatenate([[0.0], np.cumsum((rate[1:] + rate[:-1]) / 2)])
+    for sign in (1, -1):
+        channel = Channel("climb", sign * rate, sign * total, Needs(start=4, stop=1, least=4), 1.0)
+        piece = MotionPiece(2.0, until_s, (Run(channel, sign, 1.0, 5.0, 1.0, 5.0),))
+        (found,) = _measured(path, piece, config)
+        assert (found.kind, found.action) == ("climb", "ascend" if sign > 0 else "descend")
+        assert (found.amount, found.ratio) == pytest.approx((amount, ratio))
 
 
 def test_a_brief_movement_is_part_of_the_longer_one_be_that_the_first() -> None:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+import shapely
 
+from pipeline.geometry.bearings import picture_xy
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.flight.facts import FlightCamera, Landmark
@@ -18,6 +20,7 @@ from pipeline.worlds.flight.observe.views import (
     _height_seen_m,
     _intervals,
     _is_large,
+    _is_read,
     _outline,
     best_shot,
     may_be_noticed,
@@ -205,6 +208,32 @@ def test_what_is_named_by_its_sign_is_seen_where_that_can_be_read(sign, shot, be
     signed = {"appearance": Appearance(noun="building", sign=sign), "label": f'the building with the sign "{sign}"'}
     assert shot.sees(tower(**signed), city(*before)) is read
     assert shot.sees(tower(**signed | {"label": "the red building"}), city(*before)) is (before != ((50, 36),))
+
+
+@pytest.mark.parametrize("turns", [1, -1])
+def test_signs_are_read_on_walls_that_face_the_camera_wall_by_wall(turns: int) -> None:
+    """Of houses of five corners anywhere, from anywhere: a wall faces who stands on the other side of it."""
+    rng = np.random.default_rng(12)
+    read = 0
+    for _ in range(150):
+        angles = np.sort(rng.uniform(0, 2 * np.pi, 5))
+        ring = np.array([40.0, -70.0]) + rng.uniform(8, 20) * np.column_stack([np.cos(angles), np.sin(angles)])
+        sign = Appearance(noun="building", sign="INN")
+        house = tower(outline=ring[::turns].tolist(), appearance=sign, label='the building with the sign "INN"')
+        eye, heading, pitch = np.array([*rng.uniform(-80, 80, 2), 35.0]), rng.uniform(0, 360), rng.uniform(-20, 5)
+        inside = shapely.Polygon(ring)
+        legible = False
+        for a, b in zip(ring, np.roll(ring, -1, axis=0), strict=True):
+            ends = np.array([[*(a + share * (b - a)), z] for share in (0.05, 0.95) for z in (30.0, 40.0)])
+            xy = picture_xy(eye, np.array(heading), np.array(pitch), ends, 90.0, 16 / 9)
+            middle, off = (a + b) / 2, eye[:2] - (a + b) / 2
+            faces = not inside.contains(shapely.Point(middle + 1e-3 * off / np.hypot(*off)))
+            wide = abs(xy[1, 0] - xy[3, 0]) / 2 * 640 / len("INN")  # of their upper ends
+            legible |= faces and bool((np.abs(xy) <= 1).all()) and wide >= MotionConfig().letter_min_px
+        poses = PosesAt(np.zeros(1), eye[None], np.array([heading]), np.array([pitch]), np.zeros(1, np.intp))
+        assert _is_read(poses, np.zeros(1, np.intp), house, EMPTY.others(house), EMPTY).tolist() == [legible]
+        read += legible
+    assert 20 < read < 130
 
 
 def test_an_unknown_foot_counts_for_every_height_of_the_ground():
