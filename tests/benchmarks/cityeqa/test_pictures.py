@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from PIL import Image
 from scipy import ndimage
 
@@ -14,6 +16,7 @@ from pipeline.benchmarks.cityeqa.pictures import _INK, SIDE, blind_pictures, sta
 from pipeline.core.tables import QUESTIONS
 from pipeline.reading.maps.city_thing import CityThing
 from tests.benchmarks.cityeqa.cities import small
+from tests.worlds.city.cities import city, house, point
 
 AXES = ("x", "y", "z", "roll", "pitch", "yaw")
 MARKS = ("landmark", "target", "way", "seen")
@@ -95,3 +98,30 @@ def test_what_is_counted_is_marked_and_the_other_thing_of_a_relation() -> None:
     assert n_of(drawn("car", "in", count=3), "counted") == 0
     related = drawn("car 2", count=None)
     assert (n_of(related, "compared"), n_of(related, "counted")) == (1, 0)
+
+
+def test_a_map_of_a_task_in_full() -> None:
+    """A bank, seen from the south-east of it, over a hut, and the way there; to read a change, look at the picture."""
+    things = (
+        house("hut", 20.0, 60.0, 12.0, 8.0),
+        house("bank", 55.0, 62.0, 10.0, 16.0),
+        point("bench", "bench", 44.0, 33.0),
+        point("tree", "tree", 30.0, 20.0),
+    )
+    facts = city(*things, size_m=100.0)
+    scene = small(3).model_copy(update={"id": "made/small", "facts": facts})
+    row = task(1, "bank", "hut > bank", yaw=30.0, seen=75.0)
+    way = [("oracle_x", 10.0), ("oracle_y", 10.0), ("oracle_x", 14.0), ("oracle_y", 55.0), ("oracle_x", 50.0),
+           ("oracle_y", 52.0)]  # fmt: skip
+    row["evidence"] = [*row["evidence"], *(fact(name, str(n // 2), value) for n, (name, value) in enumerate(way))]
+    told = pa.Table.from_pylist([row], pa.schema([QUESTIONS.field(name) for name in row]))
+    drawn = Image.open(io.BytesIO(task_pictures(told, lambda: [scene])["maps/01/1.png"]))
+    pixels, blind = np.asarray(drawn), np.asarray(Image.open(io.BytesIO(start_map(row, scene))))
+    assert (pixels.shape, blind.shape) == ((SIDE + 44, SIDE), (SIDE + 26, SIDE))
+    scale = SIDE / (75 - 10 + 2 * 25)  # pixels a metre: 65 m from the west to the east, and 25 m about it
+    for ink, place in (("target", (60.0, 70.0)), ("landmark", (26.0, 64.0))):
+        rows, columns = np.nonzero(pixels[:SIDE] == list(_INK).index(ink))
+        east, north = scale * (place[0] + 15), SIDE - scale * (place[1] - 40 + 57.5)
+        assert (columns.mean(), rows.mean()) == pytest.approx((east, north), abs=1.0)
+    digests = [hashlib.sha256(picture[:SIDE].tobytes()).hexdigest()[:12] for picture in (pixels, blind)]
+    assert digests == ["01c288fbf18d", "7ad143d09f12"]

@@ -14,7 +14,7 @@ from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.cityeqa.columns import _beside_table_4
 from pipeline.benchmarks.cityeqa.extra_starts import worded
 from pipeline.benchmarks.cityeqa.query import Hop, Query, RouteLimits, RouteQuery
-from pipeline.benchmarks.cityeqa.raw import CLOSED, RawQuestion, evened, in_turns, split_of
+from pipeline.benchmarks.cityeqa.raw import CLOSED, RawQuestion, evened, in_turns, raw_checks, split_of
 from pipeline.benchmarks.cityeqa.released import TABLE_4
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.base import known_of, names_of_split, other_names, others_of
@@ -23,7 +23,9 @@ from pipeline.benchmarks.cityeqa.tasks.recognition import ObjectRecognition
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
 from pipeline.benchmarks.cityeqa.view import CityView, telling_words
 from pipeline.benchmarks.cityeqa.wording import RELATIONS, Phrase
+from pipeline.core.identity import question_ids
 from pipeline.core.schema import Source
+from pipeline.core.templates import load_table
 from pipeline.worlds.city.facts import City, CityScene
 from tests.benchmarks.cityeqa.cities import sample, tasks_of
 from tests.worlds.city.cities import city, house, point
@@ -151,6 +153,40 @@ def test_of_a_kind_with_many_things_some_are_drawn_and_the_rest_is_told() -> Non
     _, rejections = tasks_of(sample("arden"), few, "Object Recognition")
     told = {row["operands"][0]: row for row in rejections if row["reason"] == "things_are_drawn"}
     assert (told["shop"]["measured"], told["shop"]["limit"]) == (len(shops), 2)
+
+
+def test_people_check_each_raw_task_once_and_the_poses_of_a_fifth() -> None:
+    """Two starts of one raw task and one each of others: texts, options, what is told and what hangs on the answer."""
+    told = [{"name": name, "value": 1.0} for name in ("observation_pose", "path", "target_pose", "coverage")]
+    rows = [
+        {
+            "id": n, "scene": "city/here", "task": "Counting", "answer": "four", "group": "x", "evidence": told,
+            "operands": [f"t{n // 2}", "storeys", f"{n} 1 5", "a > b"], "text": f"Start {n}: how many storeys?",
+        }
+        for n in range(60)
+    ]  # fmt: skip
+    found = raw_checks(reversed(rows))
+    of_tasks = [one for one in found if one["task"] == "raw_task"]
+    assert [(one["operands"], one["asked"]) for one in of_tasks] == sorted(
+        ([f"t{n}", "storeys"], [2 * n, 2 * n + 1]) for n in range(30)
+    )
+    assert of_tasks[0]["text"] == (
+        "Counting: “Start 0: how many storeys?” Answer: “four”. The picture is the view from the observation pose."
+    )
+    of_poses = [one for one in found if one["task"] == "raw_pose"]
+    numbers = {n: question_ids("city/here", "raw_pose", "", [[f"t{n}", "storeys"]])[0] for n in range(30)}
+    assert [one["operands"][0] for one in of_poses] == sorted(
+        f"t{n}" for n, number in numbers.items() if not number % 5
+    )
+    assert 0 < len(of_poses) < 15
+    assert of_poses[0]["text"].endswith(
+        "” The picture is the view from the observation pose, with the target outlined."
+    )
+    for one in found:
+        assert (one["ground_truth"], one["group"]) == ("A", None)
+        assert one["id"] == question_ids("city/here", one["task"], "", [one["operands"]])[0]
+        assert one["options"] == load_table("cityeqa/raw_review")[one["task"]]
+        assert [fact["name"] for fact in one["evidence"]] == ["observation_pose", "target_pose"]
 
 
 def test_answers_that_differ_in_case_alone_are_one() -> None:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.cityeqa.extra_starts import Start
-from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle, Solved
+from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, _drawn, in_view, is_open, made
+from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle, Solved, _every, _steps
+from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
 from pipeline.benchmarks.cityeqa.view import CityView
+from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, FRONT, RELATIONS, Phrase
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Source
 from pipeline.reading.maps.city_thing import CityThing
 from pipeline.worlds.city.facts import City, CityScene, RawTask
+from pipeline.worlds.city.paths import Slab
 from tests.benchmarks.cityeqa.cities import tasks_of
 from tests.worlds.city.cities import city, house, point
 
@@ -79,6 +84,14 @@ def test_what_stands_at_a_thing_is_not_nearer_than_another() -> None:
         kiosk, fountain = point("k", "kiosk", 64.0, 30.0), point("f", "fountain", 50.0 - away, 30.0)
         found = refusals(city(point("s", "statue", 50.0, 30.0), kiosk, fountain), "Spatial Reasoning", "touches")
         assert (("nearer s f k", 0.9, 1.0) in found) is broken
+
+
+@pytest.mark.parametrize(("walls", "between"), [((57.0,), 1), ((41.0, 57.0), 2)])
+def test_of_two_things_neither_is_behind_a_house(walls: tuple[float, ...], between: int) -> None:
+    """The fountain, 14 m to the west of the statue, is the nearer; the kiosk stands 20 m to the east."""
+    things = point("s", "statue", 50.0, 30.0), point("k", "kiosk", 70.0, 30.0), point("f", "fountain", 36.0, 30.0)
+    facts = city(*things, *(house(f"h{n}", x, 25.0, 2.0, 10.0) for n, x in enumerate(walls)))
+    assert ("nearer s f k", between, 0.0) in refusals(facts, "Spatial Reasoning", "something_between")
 
 
 def test_of_two_boards_beside_each_other_one_is_asked_about() -> None:
@@ -176,6 +189,124 @@ def test_a_chain_that_cannot_be_gone_gives_no_start(monkeypatch: pytest.MonkeyPa
         (row["measured"], row["limit"], row["unit"]) for row in refused if row["reason"] == "no_way_along_the_chain"
     }
     assert told == {(0.0, 1.0, "ways")}
+
+
+OPEN = city(house("hut", 30.5, 20.5, 11.0, 7.0), house("wall", 70.5, 10.5, 4.0, 60.0), size_m=140.0)
+HUT = ((30.5, 41.5), (20.5, 27.5))  # from west to east, and from south to north
+
+
+CROWDED = (("e", 41.9, 18.0, 6.0, 9.0), ("n", 33.0, 28.0, 9.0, 5.0), ("s", 31.0, 9.0, 4.0, 11.0))
+
+
+@pytest.mark.parametrize("others", [(), CROWDED])
+@pytest.mark.parametrize("direction", ["north", "east", "south", "west", FRONT, BEHIND, ACROSS])
+def test_the_place_beside_a_landmark_is_the_free_one_nearest_to_its_side(
+    others: tuple[tuple[str, float, float, float, float], ...], direction: str
+) -> None:
+    """Of all cells within 12 m along the side and 24 m out; its front looks east, at a street 9.25 m away."""
+    facts = OPEN.model_copy(update={"things": (*OPEN.things, *(house(*other) for other in others))})
+    view = CityView(scene(facts), RULES)
+    fronts = view.query.fronts._replace(front_deg=np.full(9, 90.0), distance_m=np.full(9, 9.25))
+    view.query.__dict__["fronts"] = fronts
+    side = {FRONT: "east", BEHIND: "west", ACROSS: "east"}.get(direction, direction)
+    axis, sign = {"north": (1, 1), "east": (0, 1), "south": (1, -1), "west": (0, -1)}[side]
+    middle = np.array([36.0, 24.0])
+    edge = middle.copy()
+    edge[axis] = HUT[axis][sign > 0] + (9.25 if direction == ACROSS else 0.0) * sign
+    best: list[tuple[float, float, float]] = []
+    for y in np.arange(0.5, 140.0):
+        for x in np.arange(0.5, 140.0):
+            out, along = sign * ((x, y)[axis] - edge[axis]), abs((x, y)[1 - axis] - edge[1 - axis])
+            if 0.4 < out < 23.6 and along < 12.0 and view.free.free(np.array([[x, y, 5.0]]))[0]:
+                best.append((math.hypot(x - edge[0], y - edge[1]), y, x))
+    _, y, x = min(best)
+    found = Oracle(view).beside(0, RELATIONS.index(direction), 5.0)
+    assert found is not None
+    assert found.tolist() == [x, y, 5.0]
+
+
+def test_moves_and_turns_are_counted_until_each_stop() -> None:
+    """From looking east: north, east, and north again, and at last to the north-west."""
+    stops = np.array([[0.0, 0, 5], [0, 10, 5], [10, 10, 5], [10, 20, 5]])
+    assert _steps(stops, 90.0, 300.0).tolist() == [0, 1 + 3, 5 + 3, 9 + 3 + 2]
+    assert _steps(stops[:2], 10.0, 350.0).tolist() == [0, 1], "a third of a turn is none"
+    assert _steps(stops[::-1], 200.0, 170.0).tolist() == [0, 1 + 1, 3 + 3, 7 + 3]
+
+
+def test_stops_are_as_far_along_a_way_as_a_straight_free_move_leads() -> None:
+    """Around the corner of a wall: 4 m north, 12 m east; from 3 m on the wall is passed."""
+    free = np.ones((20, 20), dtype=bool)
+    free[0:4, 1:20] = False
+    way = np.array([*([0.5, y + 0.5, 5.0] for y in range(5)), *([x + 0.5, 4.5, 5.0] for x in range(1, 13))])
+    assert _every(Slab(5.0, free, np.zeros(2)), way)[:, :2].tolist() == [[0.5, 4.5], [10.5, 4.5], [12.5, 4.5]]
+    assert _every(Slab(5.0, free | True, np.zeros(2)), way)[:, :2].tolist() == [[6.5, 4.5], [12.5, 4.5]]
+    assert _every(Slab(5.0, free, np.zeros(2)), way[:1]).shape == (0, 3)
+
+
+def test_places_are_drawn_in_each_eighth_of_the_compass_and_third_of_the_distance() -> None:
+    """About the wall, whose middle is at 72.5, 40.5, between 30 m and 200 m of it; and on which side each lies."""
+    view = CityView(scene(OPEN), RULES)
+    raw = SimpleNamespace(key=("a", "b"), target=1)
+    drawn = _drawn(view, raw, 5.0)  # type: ignore[arg-type]
+    east, north = drawn[:, 0] - 72.5, drawn[:, 1] - 40.5
+    bearing, away = np.degrees(np.arctan2(east, north)) % 360, np.hypot(east, north)
+    assert (bearing // 45).tolist() == np.repeat(np.arange(8.0), 3).tolist()
+    rings = 30 + (np.tile(np.arange(3), 8) + 0.5) * 170 / 3
+    assert (np.abs(away - rings) <= 170 / 6 + 0.1).all()
+    assert np.ptp(bearing % 45) > 30
+    assert np.ptp(away[::3]) > 30
+    assert (np.round(drawn, 1) == drawn).all()
+    assert (drawn[:, 2:] == [5, 0, 0, 0]).all()
+    found = made(view, raw, drawn, np.arange(24.0))  # type: ignore[arg-type]
+    assert [(own.side, own.path_m) for own in found] == [(n // 3, float(n)) for n in range(24)]
+    assert [own.away_m for own in found] == pytest.approx(away.tolist())
+    corners = np.array([[72.5, 50.5], [82.5, 50.5], [82.5, 40.5], [62.5, 50.4], [62.5, 30.5], [72.4, 50.5]])
+    poses = np.column_stack([corners, np.zeros((6, 4))])
+    assert [own.side for own in made(view, raw, poses, np.zeros(6))] == [0, 1, 2, 6, 5, 7]  # type: ignore[arg-type]
+
+
+def test_places_that_are_free_and_from_where_the_target_is_seen() -> None:
+    """The hut, 3 m high, is seen from all places but those behind the wall; no place is over a building."""
+    facts = city(house("hut", 30.5, 20.5, 11.0, 7.0, 3.0), house("wall", 70.5, 0.5, 4.0, 139.0), size_m=140.0)
+    view = CityView(scene(facts), RULES)
+    at = [(20, 20), (30.0, 24), (29.9, 24), (35, 24), (42.1, 24), (69, 60), (76, 60), (120, 24), (-1, 20), (5, 135)]
+    poses = np.column_stack([np.array(at), np.full(len(at), 6.0), np.zeros((len(at), 3))])
+    assert is_open(view, poses).tolist() == [True, False, True, False, True, True, True, True, False, True]
+    assert in_view(view, poses[[0, 2, 5, 6, 7, 9]], 0).tolist() == [True, True, True, False, False, True]
+
+
+def test_a_task_that_is_solved_by_hand() -> None:
+    """Around the hut's corner, 9 m aslant, 13 m east and 4 m north, to its east side, and on to the north by 34 m."""
+    view = CityView(scene(OPEN), RULES)
+    legs = Hop(0, Phrase("building")), Hop(RELATIONS.index("east"), Phrase("building"))
+    start = Start(np.array([20.5, 10.5, 5.0, 0.0, 0.0, 180.0]), 0, 0.0, 0.0)
+    chain = StartChain(RouteQuery(20.5, 10.5, legs), (0, 1), "")
+    pose = np.array([42.5, 57.5, 5.0, 0.0, 0.0, 90.0])
+    oracle = Oracle(view)
+    solved = oracle.solve(start, chain, pose, 400)
+    assert solved is not None
+    beside = oracle.beside(0, RELATIONS.index("east"), 5.0)
+    assert beside is not None
+    assert beside.tolist() == [42.5, 23.5, 5.0]
+    assert solved.length_m == pytest.approx(9 * math.sqrt(2) + 13 + 4 + 34)
+    stops = solved.stops.tolist()
+    assert stops[0] == [20.5, 10.5, 5.0]
+    last = stops.index(beside.tolist())
+    assert stops[last:] == [[42.5, 23.5 + d, 5.0] for d in (0, 10, 20, 30, 34)]
+    headings = [180.0, *(math.degrees(math.atan2(b[0] - a[0], b[1] - a[1])) for a, b in pairwise(stops)), 90.0]
+    turns = [round(abs((b - a + 180) % 360 - 180) / 30) for a, b in pairwise(headings)]
+    assert solved.steps == len(stops) - 1 + sum(turns)
+    looks = [np.array([[*stop, 0, 0, yaw] for yaw in (0, 90, 180, 270)]) for stop in stops[last:-1]]
+    shown = [int(view.sight.shown(own, np.ones(4, dtype=np.intp)).pixels.max()) for own in looks]
+    assert len(set(shown)) == 4
+    for n, pixels in enumerate(shown):
+        first = next(k for k, other in enumerate(shown) if other >= pixels)
+        found = oracle.solve(start, chain, pose, pixels)
+        assert found is not None
+        assert found.found_after == last + first + sum(turns[: last + first]), n
+    nowhere = oracle.solve(start, chain, pose, max(shown) + 1)
+    assert nowhere is not None
+    assert nowhere.found_after == nowhere.steps == solved.steps
 
 
 def test_a_sign_is_read_from_near_and_from_before_it() -> None:

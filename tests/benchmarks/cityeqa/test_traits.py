@@ -234,3 +234,28 @@ def test_every_other_vehicle_is_half_as_far_again_as_the_farthest_next_one() -> 
         third = parked("c", 31.25 - 1.8 - away, colour="blue")
         facts = lot(parked("a", 31.25, colour="white"), parked("b", 33.75, colour="red"), third)
         assert asked(facts, SpatialReasoning, "colour next to") == [("red", broken), ("white", None)]
+
+
+def test_all_that_is_asked_of_a_car_park_with_what_must_be_seen_for_it() -> None:
+    """Two of four spaces are free; a blue car stands beside them. What a car is called takes more pixels to see."""
+    facts = lot(parked("a", 31.25), parked("b", 38.75, "van"), parked("c", 50.0, colour="blue"))
+    view = CityView(scene(facts), CityRules())
+    s1, s2, a, b, c = (view.index[name] for name in ("s1", "s2", "a", "b", "c"))
+    found = [raw for task in (Existence(), Counting()) for raw in task.raws(view)]
+    told = {(raw.part, raw.operands[1]): (raw.answer, raw.pixels_min, raw.shown, raw.about) for raw in found}
+    any_of, count = "ask_exists_in", "ask_count_in"
+    assert told == {
+        (any_of, "car"): ("yes", 100, (0, a), (a, c)),
+        (any_of, "red car"): ("yes", 100, (0, a), (a, c)),
+        (any_of, "blue car"): ("yes", 100, (0, c), (a, c)),
+        (any_of, "sedan"): ("yes", 400, (0, a), (a, c)),
+        (any_of, "van"): ("yes", 100, (0, b), (b,)),
+        (any_of, "red van"): ("yes", 100, (0, b), (b,)),
+        ("ask_exists_free", "free parking space"): ("yes", 100, (s1,), (s1, s2, a, c, b)),
+        (count, "car"): ("two", 100, (0, a, c), (a, c)),
+        (count, "sedan"): ("two", 400, (0, a, c), (a, c)),
+        (count, "van"): ("one", 100, (0, b), (b,)),
+        ("ask_count_free", "free parking space"): ("two", 200, (s1, s2, a, c, b), (s1, s2, a, c, b)),
+    }
+    assert {raw.even for raw in found} == {"", "parking space", *(f"{n} in a parking" for n in
+            ("car", "red car", "blue car", "sedan", "van", "red van"))}  # fmt: skip
