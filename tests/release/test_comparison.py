@@ -9,11 +9,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from flows.cli.diff import diff, report_of, since_last
 from pipeline.core.errors import ConfigError
-from pipeline.release.comparison import LoadedRelease, QuestionChange, ReleasedQuestion, Report, markdown, page
+from pipeline.core.tables import REJECTIONS
+from pipeline.release.comparison import (
+    LoadedRelease,
+    QuestionChange,
+    ReleasedQuestion,
+    Report,
+    compared,
+    markdown,
+    page,
+    table,
+    with_reasons,
+)
 from pipeline.release.history import history
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from tests.builds import build, rows_of
@@ -140,12 +153,12 @@ def test_a_build_ends_with_what_changed(made: Made, tmp_path: Path) -> None:
     assert [change.kind for change in report.changes] == ["answer changed", "removed", "added"]
     assert line.startswith(f"since the last release ({name} -> {newest}): 1 answer changed")
     assert line.endswith("(fix samples-0001)")
-    for table in ("data", "provenance"):
-        path = out / "releases" / name / table / "test-00000-of-00001.parquet"
+    for part in ("data", "provenance"):
+        path = out / "releases" / name / part / "test-00000-of-00001.parquet"
         raw = path.read_bytes()
         path.unlink()
         path.write_bytes(raw[:-9])
-        with pytest.raises(ConfigError, match=f"{table}/{path.name}: cannot be read"):
+        with pytest.raises(ConfigError, match=f"{part}/{path.name}: cannot be read"):
             since_last(out, name)
         path.write_bytes(raw)
     assert {p.name for p in (out / "releases").glob("*.parquet")} == {f"{n}.manifest.parquet" for n in (name, newest)}
@@ -195,3 +208,79 @@ def test_the_line_counts_in_english() -> None:
     many = Report("", report.before, report.after, [report.changes[0]] * 2)
     assert many.line.startswith("2 answers changed (fix")
     assert json.dumps(many.totals)
+
+
+def of_room(
+    scene: str, *operands: str, answer: str = "3", text: str = "How many?", options: str = ""
+) -> ReleasedQuestion:
+    return ReleasedQuestion(f"d/{scene}", "count", operands, text, tuple(options), answer, (), {})
+
+
+def refused(folder: Path, *rows: tuple[object, ...]) -> LoadedRelease:
+    """A release with rejected candidates: id, scene, role, operands, reason, measured, limit, unit."""
+    names = ("id", "scene", "role", "operands", "reason", "measured", "limit", "unit")
+    told = [{"task": "count"} | dict(zip(names, row, strict=True)) for row in rows]
+    (folder / "rejected").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(told, REJECTIONS), folder / "rejected" / "test-00000-of-00001.parquet")
+    return LoadedRelease(folder, folder.name, {}, 0, 0, None)
+
+
+def test_each_change_between_two_releases_with_its_reason_by_hand(tmp_path: Path) -> None:
+    lamp = (None, "d/a", "target", ["lamp"], "not_unique", 2.0, 1.0, "objects")
+    before = refused(
+        tmp_path / "one",
+        (7, "d/a", None, ["mug"], "too_small", 0.04, 0.1, "m"),
+        (None, "d/b", "target", ["sofa"], "too_near", 0.5, None, "m"),
+        lamp,
+    )
+    after = refused(
+        tmp_path / "two",
+        (1, "d/a", None, ["bed"], "over_cap", 7.0, 6.0, "place"),
+        (2, "d/a", None, ["rug"], "flat", None, None, None),
+        (None, "d/b", "target", ["desk"], "not_unique", 3.0, 1.0, "objects"),
+        lamp,
+    )
+    stood = {
+        1: of_room("a", "bed"), 2: of_room("a", "rug"), 3: of_room("b", "desk", "bed"), 4: of_room("a", "lamp"),
+        5: of_room("b", "tv", options="ab"), 6: of_room("a", "cup"), 12: of_room("b", "rug", "bed"),
+    }  # fmt: skip
+    stands = {
+        5: of_room("b", "tv", options="ac", answer="c", text="How many tvs?"), 6: of_room("a", "cup", options="xy"),
+        7: of_room("a", "mug"), 8: of_room("b", "sofa"), 9: of_room("a", "pot"),
+    }  # fmt: skip
+    before, after = replace(before, questions=stood), replace(after, questions=stands)
+    found = with_reasons(compared(before, after), before, after)
+    assert [(c.id, c.kind, c.reason or c.from_to) for c in found] == [
+        (1, "displaced by a cap", "over_cap: place 7, limit place 6"),
+        (2, "removed", "flat"),
+        (4, "removed", "no candidate any more"),
+        (6, "options changed", " → x; y"),
+        (7, "added", "before: too_small: 0.04 m, limit 0.1 m"),
+        (9, "added", "before: no candidate"),
+        (3, "removed", "not_unique (desk): 3 objects, limit 1 object"),
+        (5, "answer changed", "3 → c"),
+        (5, "wording changed", "How many? → How many tvs?"),
+        (8, "added", "before: too_near (sofa): 0.5 m"),
+        (12, "removed", "no candidate any more"),
+    ]
+    causes = [("raw data",), ("a", "b"), ("b",), (), ("b",), ("c",), ("d",), ("e",), ("e",), ("e",), ("e",)]
+    report = Report("", before, after, [replace(c, causes=own) for c, own in zip(found, causes, strict=True)])
+    assert report.totals == {
+        "answer changed": 1, "wording changed": 1, "options changed": 1, "added": 3, "removed": 4,
+        "displaced by a cap": 1,
+    }  # fmt: skip
+    assert report.line == (
+        "1 answer changed, 1 wording changed, 1 options changed, 3 added, 4 removed, 1 displaced by a cap "
+        "(e, b, raw data and 3 more)"
+    )
+    assert [(c.name, c.changes, c.scenes) for c in report.causes] == [
+        ("e", 4, 1), ("b", 3, 1), ("raw data", 1, 1), ("a", 1, 1), ("c", 1, 1), ("d", 1, 1),
+    ]  # fmt: skip
+    rows = {(row["id"], row["kind"]): row for row in pq.read_table(pa.BufferReader(table(report))).to_pylist()}
+    assert len(rows) == 11
+    row = rows[5, "answer changed"]
+    assert (row["answer_before"], row["answer_after"], row["options_before"]) == ("3", "c", ["a", "b"])
+    assert (row["scene"], row["operands"], row["reason"], row["causes"]) == ("d/b", ["tv"], None, ["e"])
+    assert rows[9, "added"]["question_before"] is None
+    told = markdown(report).decode()
+    assert all(change.reason in told.replace("\\", "") for change in found)

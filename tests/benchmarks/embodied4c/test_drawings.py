@@ -12,6 +12,7 @@ import pytest
 from pipeline.benchmarks.embodied4c.drawings import draw
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
+from pipeline.core.identity import digest
 from pipeline.core.schema import AnyScene
 from pipeline.samples.drive.plan import EGO_SIZE
 from tests.benchmarks.embodied4c.logs import drive, episodes, flight
@@ -139,3 +140,21 @@ def test_names_of_things_are_text() -> None:
     odd = first.model_copy(update={"label": "the <b>&amp; tower"})
     facts = made.facts.model_copy(update={"landmarks": (odd, *others)})
     assert drawn(made.model_copy(update={"facts": facts}), "air_dt", "air_lc"), "parsed as XML"
+
+
+IN_FULL = {"drive": "38 of 19: c90caff5907b", "flight": "40 of 20: 31422bea7c6c", "arm": "39 of 20: a8e75a8c5864"}
+
+
+@pytest.mark.parametrize("world", IN_FULL)
+def test_drawings_of_all_that_is_asked_of_a_log(world: str) -> None:
+    """Of two questions of each kind. A change of any line, number or word is seen; to read it, look at the drawings."""
+    scene = {"drive": lambda: drive(3), "flight": lambda: flight(2), "arm": lambda: episodes([3])[0]}[world]()
+    view = open_exam(scene, ExamRules.model_validate({"far_per_log": 0, "even_answers": False}))
+    table = pa.concat_tables([task.candidates(view) for task in EXAM_TASKS.values()])
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for row in table.to_pylist():
+        if row["reason"] is None:
+            kinds.setdefault(row["operands"][0], []).append(row | {"text": row["wording"]})
+    asked = [row for own in kinds.values() for row in own[:: max(1, len(own) - 1)][:2]]
+    sheets = [sheet.svg() for _, sheet in draw(view, asked, None)]
+    assert f"{len(sheets)} of {len(kinds)}: {digest(*sheets).hex()[:12]}" == IN_FULL[world]
