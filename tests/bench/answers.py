@@ -16,7 +16,6 @@ from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import Phrase
-from pipeline.benchmarks.ergeobench.columns import table
 from pipeline.benchmarks.ergeobench.rules import COMMON_SENSE, SPATIAL
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.core.identity import digest
@@ -33,7 +32,7 @@ from tests.bench.builds import CAP, profile_tasks, raw_scenes, read_scenes
 from tests.bench.measuring import Figure, temporary, timed
 from tests.benchmarks.cityeqa.cities import ill_answered, ill_supplemented, sample, small, tasks_of
 from tests.benchmarks.embodied4c import logs
-from tests.benchmarks.ergeobench.made import selected, street
+from tests.benchmarks.ergeobench.made import for_oracle, selected, street
 from tests.environment import REAL_DATA
 from tests.oracles import exam_flights
 from tests.oracles.exam_answers import Log
@@ -148,7 +147,7 @@ def panoramas(root: str = "", cap: str = str(CAP)) -> Shown:
     counts = Counter[str]()
     wrong = 0
     for scene in panorama_scenes(root, 1_000):
-        for row in table(asked_in(selected(scene, None, int(cap))), ()).to_pylist():
+        for row in for_oracle(asked_in(selected(scene, None, int(cap)))):
             if not row["options"]:
                 continue
             counts[row["task"]] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from pipeline.benchmarks.benchmark import Card
 from pipeline.benchmarks.ergeobench.hypothesis import PARTS, country
-from pipeline.benchmarks.ergeobench.images import EMBODIED, PANORAMA, file_of, shown_in
+from pipeline.benchmarks.ergeobench.images import EMBODIED, PANORAMA, PictureRef, file_of, shown_in
 from pipeline.benchmarks.ergeobench.rules import DIMENSION_OF, GEO, SETTINGS
 from pipeline.core.templates import load_table
 from pipeline.geometry.views import View
@@ -62,13 +62,16 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
         "options": options,
         "ground_truth": row["ground_truth"],
         "images": [file_of(row["scene"], shown) for shown in shots],
-        "views": [
-            {"yaw_deg": s.yaw_deg, "pitch_deg": s.pitch_deg, "fov_deg": s.fov_deg} if isinstance(s, View) else None
-            for s in shots
-        ],
+        # Where others look says, with their texts alone, where the things are that they name.
+        "views": looks(shots) if row["task"] in GEO else None,
         **{level: place.get(level) for level in (*LEVELS, "lat", "lon")},
         "out_of_distribution": OUT_OF_DISTRIBUTION in (row["flags"] or ()),
     }
+
+
+def looks(shots: Iterable[PictureRef]) -> list[dict[str, float] | None]:
+    """Where pictures look, as the column `views` has it."""
+    return [s.model_dump(include={f.name for f in _VIEW}) if isinstance(s, View) else None for s in shots]
 
 
 def setting_of(row: Mapping[str, Any]) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.benchmarks.ergeobench.columns import looks, table
+from pipeline.benchmarks.ergeobench.images import shown_in
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
@@ -91,6 +93,12 @@ def selected(panorama: PanoramaScene, rules: ErgeoRules | None = None, cap: int 
     import pyarrow as pa
 
     return select(pa.concat_tables(tables(panorama, rules)), dict(ERGEO_TASKS), cap)
+
+
+def for_oracle(asked: Any) -> list[dict[str, Any]]:
+    """Released rows of questions, each with where its pictures look, which `provenance` alone tells."""
+    rows = zip(table(asked, ()).to_pylist(), asked.to_pylist(), strict=True)
+    return [row | {"views": looks(shown_in(raw))} for row, raw in rows]
 
 
 def tables(panorama: PanoramaScene, rules: ErgeoRules | None = None, names: Sequence[str] = ()) -> list[Any]:

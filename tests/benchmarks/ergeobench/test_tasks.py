@@ -27,7 +27,7 @@ from pipeline.core.schema import Origin
 from pipeline.core.tables import asked_in
 from pipeline.core.templates import load_table
 from pipeline.worlds.panorama.facts import PanoramaLandmark, PanoramaScene
-from tests.benchmarks.ergeobench.made import asked, scene, seen, selected, street, tables
+from tests.benchmarks.ergeobench.made import asked, for_oracle, scene, seen, selected, street, tables
 from tests.options import option_faults
 from tests.oracles.panorama_answers import answers, bare
 from tests.oracles.sphere_dots import box_in
@@ -57,7 +57,7 @@ def reason(panorama: PanoramaScene, task: str, name: str = "a", **rules: Any) ->
 @pytest.mark.parametrize("seed", [0, 7])
 def test_an_oracle_answers_every_question_again(seed: int) -> None:
     panorama, counts = street(seed), Counter[str]()
-    for row in table(asked_in(of_street(seed)), ()).to_pylist():
+    for row in for_oracle(asked_in(of_street(seed))):
         if row["options"]:
             counts[row["task"]] += 1
             truth = bare(row["options"])["ABCDEFGHIJ".index(row["ground_truth"])]
@@ -378,7 +378,9 @@ def test_public_columns_and_what_a_harness_is_given() -> None:
     for row in own.to_pylist():
         files = [file for file, _ in benchmark.views.of(row)]
         assert files == rows[row["id"]]["images"]
-        assert len(set(files)) == len(files) == len(rows[row["id"]]["views"]) >= 1
+        assert len(set(files)) == len(files) >= 1
+        views = rows[row["id"]]["views"]  # with the texts of others they would tell where things are
+        assert len(views) == len(files) if row["task"] in GEO else views is None
     files = agent_files("test", public)
     schema = json.loads(files["agent/reply.schema.json"])
     jsonschema.Draft202012Validator.check_schema(schema)
