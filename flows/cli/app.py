@@ -44,7 +44,7 @@ from flows.cli.output.console import configure_output, console, show_error, star
 from flows.cli.spelling import refuse_misspelt
 from flows.orchestration.folders import CORES, OUTPUTS, configuration
 from flows.orchestration.signals import default_signals, end_if_interrupted
-from pipeline.core.errors import ConfigError, RawDataError, Scan2qaError, extra_of, missing, shortened
+from pipeline.core.errors import ConfigError, RawDataError, Scan2qaError, TemplateError, extra_of, missing, shortened
 
 STOPPED_AT_ONCE: Final = frozenset({"build", "stage"})  # of which whatever is finished is kept
 
@@ -583,7 +583,11 @@ def _run() -> None:
     configure_output()
     try:
         app()
-    except (ConfigError, RawDataError) as error:  # raw data of a build cost their scene; these were named in the call
+    except (
+        ConfigError,
+        RawDataError,
+        TemplateError,
+    ) as error:  # raw data that the call named
         show_error(error)
         sys.exit(EXIT_USAGE)
     except Scan2qaError as error:

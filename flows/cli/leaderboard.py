@@ -130,7 +130,9 @@ def replies_of(
             raise ConfigError(f"{text!r}: {told['name']} has other replies already; give each model its own name")
         files, how = [Path(told["file"])], (source.blind, source.is_debiased)
         asked = questions if questions is not None and source.name == split else source.questions
-        into[told["name"]] = scored(score, asked, files, settings, None, *how, elsewhere=source.others())
+        into[told["name"]] = scored(
+            score, asked, files, settings, None, *how, elsewhere=source.others(), part_of=source.part_of
+        )
     return dict(found)
 
 

@@ -67,9 +67,9 @@ def score(
     if release is not None and questions is None:
         source = split_of(release, split)
         file, blind, debiased = source.questions, source.blind, source.is_debiased
-        elsewhere = source.others()
+        elsewhere, part_of = source.others(), source.part_of
     elif questions is not None and release is None:
-        file, blind, debiased, elsewhere = questions, None, False, frozenset()
+        file, blind, debiased, elsewhere, part_of = questions, None, False, frozenset(), lambda ids: None
     else:
         raise ConfigError("say what was asked: a release with --release, or a file of questions with --questions")
     if answers is not None and release is None:
@@ -77,7 +77,7 @@ def score(
     with _judge(how.judge(chosen), out, limit_cost) as ask, with_answers(file, release, answers) as file:
         found = scored(
             how, file, predictions, chosen, ask, blind, debiased, unseen, people,
-            only_asked=only_asked, elsewhere=elsewhere,
+            only_asked=only_asked, elsewhere=elsewhere, part_of=part_of,
         )  # fmt: skip
     show_score(found, how, blind is not None or bool(unseen or people))
     told = {"benchmark": name, "settings": _plain(chosen.model_dump(mode="json"))} | found.summary()

@@ -25,6 +25,10 @@ def configuration(name: str) -> Path:
     named = name.endswith((".yaml", ".yml"))
     paths = [Path(name)] if named else [folder / f"{name}.yaml" for folder in (BUILDS, *folders("builds"))]
     path = next((path for path in paths if path.exists()), None)
+    if path is None and Path(name).is_dir():
+        raise ConfigError(
+            f"{name} is a folder: give the name of its build ({', '.join(configurations())}) and --out {name}"
+        )
     if path is None:
         raise ConfigError(
             f"unknown build {name!r}; {nearest_of(name, configurations())}, or give the path of a YAML file"

@@ -11,6 +11,7 @@ import hashlib
 import re
 import string
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,6 +51,15 @@ class Template(BaseModel):
     lists: tuple[str, ...] = ()
     also_parsed: tuple[str, ...] = ()
     wordings: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _known_forms(self) -> Template:
+        wordings = (self.text, *filter(None, (self.mended, self.annotated)), *self.wordings, *self.also_parsed)
+        for _, name, _, _ in chain.from_iterable(map(string.Formatter().parse, wordings)):
+            if name and "." in name and name.partition(".")[2] not in DEPENDENT:
+                forms = ", ".join(f"{{{name.partition('.')[0]}.{form}}}" for form in DEPENDENT)
+                raise ValueError(f"{{{name}}} is no form of a name; there are {forms}")
+        return self
 
     @model_validator(mode="after")
     def _same_fields(self) -> Template:
@@ -148,7 +158,8 @@ def _template(path: Path, content: Any) -> Template:
     try:
         return Template.model_validate(content)
     except ValidationError as error:
-        raise TemplateError(f"{path}: cannot be read as a question template: {error}") from error
+        faults = (": ".join((*map(str, e["loc"]), e["msg"].removeprefix("Value error, "))) for e in error.errors())
+        raise TemplateError(f"{path}: cannot be read as a question template: {'; '.join(faults)}") from error
 
 
 @cache

@@ -78,7 +78,9 @@ def list_inputs(config: BuildConfig, listing_of: ListRoot = list_within) -> Inpu
         broken += [(_unit_of(error), error) for error in listing.broken]
         for ref in listing.scenes:
             if ref.id in inputs:
-                raise ConfigError(f"scene {ref.id} is in two of the roots, the second time in {root}; keep one")
+                is_other = inputs[ref.id].reader.name != name
+                where = f"in two of the roots, the second time in {root}" if is_other else f"twice in {root}"
+                raise ConfigError(f"scene {ref.id} is {where}; keep one")
             dataset, _, scene = ref.id.partition("/")
             asked = tuple(q for q in known.get(scene, ()) if q.dataset in (None, dataset))
             own = tuple(e for e in fixes.pop(ref.id, ()) if e.fix.reader in (None, name))

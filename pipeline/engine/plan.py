@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -258,8 +259,8 @@ class Planner:
 
     def sources(self, group: Iterable[Stage]) -> set[str]:
         """The stages whose results some stages take."""
-        names = (name for stage in group for name in (*stage.takes, *stage.may_take))
-        return {source for name in names if (source := self._source(name))}
+        pairs = ((name, stage) for stage in group for name in (*stage.takes, *stage.may_take))
+        return {source for name, stage in pairs if (source := self._source(name, stage))}
 
     def plan_group(
         self, group: Sequence[Stage], units: Collection[str] | None, outputs: Outputs
@@ -306,12 +307,12 @@ class Planner:
         return {WHOLE: before.output} if before and before.output and found == {WHOLE: None} else found
 
     def _units(self, stage: Stage, outputs: Outputs, units: Collection[str] | None) -> Iterable[str]:
-        source = None if not stage.takes or stage.reads_raw else self._source(stage.takes[0]) or ""
+        source = None if not stage.takes or stage.reads_raw else self._source(stage.takes[0], stage) or ""
         found = self.inputs.keys() if source is None else outputs.get(source, {}).keys()
         return sorted(found if units is None else found & units)
 
-    def _source(self, name: str) -> str | None:
-        return source_of(name, self._stages, self._config)
+    def _source(self, name: str, taker: Stage) -> str | None:
+        return source_of(name, taker, self._stages, self._config)
 
     def _index(self, name: str, units: Collection[str] | None) -> dict[str, dict[str, Result]]:
         found: dict[str, dict[str, Result]] = {}
@@ -335,8 +336,8 @@ class Planner:
                 of_build=stage.unit == "build",
                 reads_raw=stage.reads_raw,
                 hears=stage.hears,
-                takes=tuple((name, self._source(name) or "") for name in stage.takes),
-                may_take=tuple((name, source) for name in stage.may_take if (source := self._source(name))),
+                takes=tuple((name, self._source(name, stage) or "") for name in stage.takes),
+                may_take=tuple((name, source) for name in stage.may_take if (source := self._source(name, stage))),
                 depends=stage.depends,
                 settings=settings,
                 config=digest_of(settings),
@@ -347,11 +348,17 @@ class Planner:
         return self._specs[at]
 
 
-def source_of(name: str, stages: Mapping[str, Stage], config: BuildConfig) -> str | None:
-    """The stage whose results stand for those of another: itself, or what it passes on where it is switched off."""
+def source_of(name: str, taker: Stage, stages: Mapping[str, Stage], config: BuildConfig) -> str | None:
+    """The stage whose results ``taker`` gets as those of another.
+
+    The last one before it that replaces them; else the other itself, or what it passes on where it is switched off.
+    """
     stage: Stage | None = stages[name]
     while stage is not None and not stage.is_wanted(config):
         stage = stages[stage.passes_on] if stage.passes_on else None
+    for other in takewhile(lambda one: one.name != taker.name, stages.values()):
+        if other.replaces == name and other.is_wanted(config):
+            stage = other
     return stage.name if stage else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import dropwhile
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +35,7 @@ def units_again(
 
     Raises ConfigError where there is none.
     """
-    sources = [source_of(name, stages, config) or name for name in stage.takes]
+    sources = [source_of(name, stage, stages, config) or name for name in stage.takes]
     outputs = previous.results()
     there = [set(outputs.get(source, {})) for source in sources] or [{u for s, u in previous if s == stage.name}]
     for name, units in zip(sources or [stage.name], there, strict=True):
@@ -65,7 +66,7 @@ def with_the_rest(
     """The outcome of a single stage, merged with the parts of earlier builds that still hold."""
     again = {(e.stage, e.unit) for e in outcome.manifest}
     failed = {e.unit for e in outcome.manifest if e.output is None}
-    later = _behind(stage.name, stages.values())
+    later = _behind(stage, stages.values())
     known = {unit for _, unit in previous}
     merged = Manifest(len(known), folder)
     merged.add(e for key, e in previous.items() if key not in again and not (e.stage in later and e.unit in failed))
@@ -78,12 +79,14 @@ def with_the_rest(
     return Outcome(merged, [*left_out, *outcome.quarantine])
 
 
-def _behind(name: str, stages: Iterable[Stage]) -> set[str]:
+def _behind(first: Stage, stages: Iterable[Stage]) -> set[str]:
     """The stages of scenes that take the results of a stage, and those that take theirs."""
     behind: set[str] = set()
-    for stage in stages:
-        if {name, *behind} & {*stage.takes, stage.passes_on} and stage.unit == "scene":
+    taken = {first.name, first.replaces or first.name}
+    for stage in dropwhile(lambda one: one.name != first.name, stages):
+        if stage.name != first.name and taken & {*stage.takes, stage.passes_on} and stage.unit == "scene":
             behind.add(stage.name)
+            taken |= {stage.name, stage.replaces or stage.name}
     return behind
 
 
@@ -125,7 +128,7 @@ def _older_results_message(stage: Stage, stages: Mapping[str, Stage], config: Bu
     while todo:
         one = todo.pop()
         for name in (*one.takes, *one.may_take):
-            source = source_of(name, stages, config)
+            source = source_of(name, one, stages, config)
             if source is not None and source not in behind:
                 behind.add(source)
                 todo.append(stages[source])

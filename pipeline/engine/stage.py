@@ -56,6 +56,7 @@ class Stage:
             in a stage of scenes, a reader (whose own module need not be named).
         is_wanted: whether a configuration includes this stage.
         passes_on: the stage whose result replaces this one's for later stages if this one is switched off; None: none.
+        replaces: the stage whose results this one changes: later stages that take those get this one's; None: none.
         beside: other files that the stage reads in the build's folder: name -> digest.
         is_whole: whether the files beside the result are complete, and nothing remains to be tried again.
         asks: models that the stage queries. Their limits hold for the build, so the stage runs in the build's process.
@@ -77,6 +78,7 @@ class Stage:
     uses: Callable[[BuildConfig, Reader | None], tuple[str, ...]] = lambda config, reader: ()
     is_wanted: Callable[[BuildConfig], bool] = lambda config: True
     passes_on: str | None = None
+    replaces: str | None = None
     beside: Callable[[Path], dict[str, str]] = nothing_beside
     is_whole: Callable[[bytes, Path], bool] = whole
     asks: Callable[[BuildConfig], tuple[ModelSpec, ...]] = lambda config: ()

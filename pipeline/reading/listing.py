@@ -16,7 +16,8 @@ from pipeline.core.budget import WorkerLimits, ended_error, lowered, may_end, re
 from pipeline.core.errors import ConfigError, RawDataError, StoreError, unexpected
 from pipeline.core.files import watch_files
 from pipeline.core.mirrors import mirror_of
-from pipeline.reading.files import Listing
+from pipeline.reading.files import Listing, SceneRef
+from pipeline.reading.folders import SAFE, SAFE_NAME
 from pipeline.reading.reader import Reader
 
 Refused = dict[Path, RawDataError]
@@ -34,18 +35,35 @@ def list_within(reader: Reader, root: Path, limits: WorkerLimits) -> Listing:
         ConfigError: as `Reader.scenes`; and where the process ends at no file.
     """
     if mirror_of(root) is not None:
-        return reader.scenes(root)
+        return _safely_named(reader.scenes(root), root)
     refused: Refused = {}
     while True:
         path, listing, exit_code = _list_in_fork(reader, root, limits, refused)
         if isinstance(listing, Listing):
-            return listing
+            return _safely_named(listing, root)
         if isinstance(listing, Exception) and (path is None or path in refused):
             raise listing
         fault = unexpected(listing or ended_error(exit_code, path or root, setting="listing_s"), path or root)
         if path is None or path in refused:
             raise ConfigError(f"{root}: its scenes cannot be listed: {fault.message}")
         refused[path] = fault
+
+
+def _safely_named(listing: Listing, root: Path) -> Listing:
+    """The listing, without scenes whose id cannot be part of file names, whatever their reader let through."""
+    unsafe = [ref for ref in listing.scenes if not _is_safe(ref)]
+    if not unsafe:
+        return listing
+    message = f"its id is not dataset/name, each {SAFE}"
+    broken = [
+        RawDataError(root / ref.files[0], "unsafe_scene_name", message, "rename it, or let the reader name it", ref.id)
+        for ref in unsafe
+    ]
+    return Listing(tuple(filter(_is_safe, listing.scenes)), (*listing.broken, *broken))
+
+
+def _is_safe(ref: SceneRef) -> bool:
+    return all(SAFE_NAME.fullmatch(part) for part in ref.id.partition("/")[::2])
 
 
 def _list_in_fork(

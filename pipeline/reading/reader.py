@@ -107,10 +107,12 @@ class Reader(Protocol):
     @property
     def video_fps(self) -> int:
         """Frames per second of the standardised video of its scenes."""
+        return 30
 
     @property
     def expected_files(self) -> tuple[ExpectedFile, ...]:
         """The files that it looks for in a scene's folder, and what each one missing costs."""
+        return ()
 
     def settings(self) -> dict[str, str]:
         """Inputs of a result other than raw data and code: options, digests of category tables."""

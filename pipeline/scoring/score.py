@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -22,7 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 from pipeline.blind.totals import TextOnly
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, shortened
-from pipeline.core.parquet import files_of, read_files
+from pipeline.core.parquet import files_of, read_files, released_files
 from pipeline.core.schema import Model
 from pipeline.core.tables import (
     DEBIASED,
@@ -182,14 +182,23 @@ class Split(NamedTuple):
         """Ids of the full split's questions, which a part of it may have replies to; none of a split that is whole."""
         if self.full is None:
             return frozenset()
-        files = files_of(self.full)
-        key = pq.read_schema(files[0]).names[0]
-        return frozenset(map(str, read_files(files, [key])[key].to_pylist()))
+        return _ids_in(files_of(self.full))
+
+    def part_of(self, ids: Collection[str]) -> str | None:
+        """The other part of the release that has questions of exactly these ids; None: there is none."""
+        folder, wanted = self.questions.parent, set(ids)
+        parts = ((name, released_files(folder, name)) for name in PART_SPLITS if name != self.name)
+        return next((name for name, files in parts if files and _ids_in(files) == wanted), None)
 
     @property
     def is_debiased(self) -> bool:
         """Whether it is what bias pruning left."""
         return self.name == DEBIASED
+
+
+def _ids_in(files: Sequence[Path]) -> frozenset[str]:
+    key = pq.read_schema(files[0]).names[0]
+    return frozenset(map(str, read_files(files, [key])[key].to_pylist()))
 
 
 def split_of(release: Path, name: str | None = None) -> Split:
@@ -360,6 +369,7 @@ def scored(
     *,
     only_asked: bool = False,
     elsewhere: Collection[str] = (),
+    part_of: Callable[[Collection[str]], str | None] = lambda ids: None,
 ) -> Scored:
     """The score of result files.
 
@@ -377,6 +387,7 @@ def scored(
             answered, and each question's mark is held against the mean of theirs.
         only_asked: whether questions that the files have no row of are left out: they were a sample.
         elsewhere: ids of the release's other questions: rows about them are passed over.
+        part_of: the name of the other split that has these questions (`Split.part_of`): such files are refused.
 
     Raises ConfigError for what cannot be read and for what does not belong together.
     """
@@ -384,6 +395,10 @@ def scored(
     asked = [*score.read(questions), *score.also({row.id for row in said.rows if row.id is not None})]
     if only_asked:
         asked = _with_rows(asked, said)
+    ids = {row.id for row in said.rows if row.id is not None}
+    if not ids.issuperset(str(question.id) for question in asked) and (name := part_of(ids)):
+        files = ", ".join(map(str, predictions))
+        raise ConfigError(f"{files}: its {len(ids):,} replies are to the split {name} alone; add --split {name}")
     joined = answered(asked, said, questions, elsewhere)
     marks = score.mark(joined.answers, settings, ask)
     figures = score.figures(joined.answers)

@@ -314,3 +314,9 @@ def test_after_one_a_unit_stands_in_the_singular() -> None:
         "100%",
         "place 7",
     ]
+
+
+def test_a_form_that_no_name_has_is_told_with_those_there_are(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("id: own\nversion: 1\ntext: How many {kind.plural}?\n", "utf-8")
+    with pytest.raises(TemplateError, match=r"own.yaml: .*: {kind.plural} is no form of a name; .* {kind.a}, "):
+        load_template("own", tmp_path)

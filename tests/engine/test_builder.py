@@ -24,8 +24,9 @@ from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
 from pipeline.engine.job import Job, JobResult, batches_of, run_job
 from pipeline.engine.manifest import MANIFEST, Outcome, read_manifest, read_quarantine
-from pipeline.engine.plan import WHOLE, Planner
-from pipeline.engine.stage import StageContext
+from pipeline.engine.plan import WHOLE, Planner, source_of
+from pipeline.engine.rerun import _behind
+from pipeline.engine.stage import Stage, StageContext
 from pipeline.engine.store import hash_bits
 from pipeline.llm.failures import ModelError
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
@@ -803,3 +804,20 @@ def test_what_changes_while_a_build_runs_is_seen_by_the_next_one(meta: Path, out
     stages = STAGES | {"review": replace(STAGES["review"], beside=beside)}
     Builder(config_of(meta), out, progress=progress, stages=stages).build()
     assert ("review", WHOLE, "input") in ran(Builder(config_of(meta), out, stages=stages).dry_run())
+
+
+def test_a_stage_that_replaces_another_stands_for_it_behind_it(meta: Path) -> None:
+    own = [
+        Stage(name, ".zst", __name__, lambda _: b"", takes=("author",), replaces="author") for name in ("one", "two")
+    ]
+    off = replace(own[0], name="off", is_wanted=lambda _: False)
+    at = [stage.name for stage in STAGES.values()].index("author") + 1
+    stages = {stage.name: stage for stage in (*[*STAGES.values()][:at], *own, off, *[*STAGES.values()][at:])}
+    config = config_of(meta)
+    takers = ("author", "one", "two", "off", "answer_counts", "select")
+    assert [source_of("author", stages[name], stages, config) for name in takers] == [
+        "generate", "generate", "one", "two", "two", "two",
+    ]  # fmt: skip
+    assert source_of("generate", stages["select"], stages, config) == "generate"
+    assert {"two", "select"} <= _behind(own[0], stages.values()) - {"author", "generate", "one"}
+    assert "one" not in _behind(own[1], stages.values())

@@ -95,7 +95,7 @@ def test_a_question_that_the_better_models_fail_is_told() -> None:
     ],
 )
 def test_wrong_calls(given: list[str], told: str, scan2qa: Cli, release: Path, tmp_path: Path) -> None:
-    file: Any = said(tmp_path / "r.jsonl", {1: "B"})
+    file: Any = said(tmp_path / "r.jsonl", {1: "B", 2: "A"})
     run = scan2qa("leaderboard", "vsi", release, *(word.replace("FILE", str(file)) for word in given))
     assert run.code == 2
     assert told in run.err

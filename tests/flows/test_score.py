@@ -59,6 +59,9 @@ def test_a_release_and_what_guessing_earns(scan2qa: Cli, tmp_path: Path) -> None
     assert float(found["route_planning"]["above_prior"]) == pytest.approx(0.1)
     assert float(found["mean of 2 of 8"]["above_prior"]) == pytest.approx(0.75 - 0.5)
     assert [row["score"] for row in rows_of(tmp_path / "r.parquet")] == [1, 0, 1]
+    part = scan2qa("score", "vsi", said(tmp_path / "part.jsonl", {1: "B"}), "--release", release)
+    assert part.code == 2
+    assert part.err.endswith("part.jsonl: its 1 replies are to the split debiased alone; add --split debiased\n")
     debiased = scan2qa(*where, "--split", "debiased", "--json")
     told = json.loads(debiased.out)
     assert told["found"]["unknown_id"] == ["9"], "2 and 3 are in the full split"

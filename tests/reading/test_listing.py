@@ -17,11 +17,11 @@ from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import ConfigError, RawDataError, unexpected
 from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, fault, note
-from pipeline.reading.doctor import has_part
+from pipeline.reading.doctor import has_part, inspect
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import FolderReader, split_names
 from pipeline.reading.listing import list_within
-from pipeline.reading.reader import ExpectedFile
+from pipeline.reading.reader import ExpectedFile, Reader
 from pipeline.reading.settings import File, SafeName, read_model
 
 LIMITS: Final = WorkerLimits(memory_gib=2.0, listing_s=1, open_files=64)
@@ -288,3 +288,24 @@ def test_a_scene_that_is_there_twice_is_none(tmp_path: Path) -> None:
     ]  # fmt: skip
     Twice.scene_word = None  # type: ignore[assignment]
     assert [ref.files for ref in Twice().scenes(tmp_path).scenes] == [("a1.txt",), ("b1.txt",), ("b2.txt",)]
+
+
+class Plain(Reader):
+    """Defines what a reader must, and nothing else; its scenes are the lines of a file."""
+
+    name, version = "plain", 1
+
+    def scenes(self, root: Path) -> Listing:
+        lines = (root / "names.txt").read_text("utf-8").splitlines()
+        return Listing(tuple(SceneRef(line, ("names.txt",), "") for line in lines), ())
+
+
+def test_a_scene_whose_id_cannot_be_part_of_file_names_is_left_out(tmp_path: Path) -> None:
+    unsafe = ["plain/living room", "plain/../../up", "plain", "/a", "plain/" + 100 * "a"]
+    (tmp_path / "names.txt").write_text("\n".join(["plain/a", *unsafe, "other/b.1"]), "utf-8")
+    listing = list_within(Plain(), tmp_path, LIMITS)
+    assert [ref.id for ref in listing.scenes] == ["plain/a", "other/b.1"]
+    assert [(error.scene, error.finding) for error in listing.broken] == [
+        (name, "unsafe_scene_name") for name in unsafe
+    ]
+    assert inspect(Plain(), tmp_path).missing == {}  # it looks for no files of a scene

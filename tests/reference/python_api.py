@@ -59,7 +59,7 @@ def python_api() -> dict[str, str]:
 def _public(module: Any) -> Iterator[tuple[str, Any]]:
     """The classes and functions that a module defines, in the order of its file."""
     for name, found in vars(module).items():
-        is_own = getattr(found, "__module__", None) == module.__name__ and not name.startswith("_")
+        is_own = getattr(found, "__module__", None) == module.__name__ and name.isidentifier() and name[0] != "_"
         if is_own and (inspect.isclass(found) or inspect.isfunction(found)):
             yield name, found
 
@@ -111,7 +111,8 @@ def _fields(owner: type, words: dict[str, str]) -> Iterator[str]:
         meaning = words.get(name) or (described[name].description if name in described else "") or ""
         default = described[name].default if name in described else vars(owner).get(name, inspect.Parameter.empty)
         told = f" = {default!r}" if isinstance(default, _PLAIN) else ""
-        typed = f": {kind if isinstance(kind, str) else getattr(kind, '__name__', kind)}" if kind else ""
+        text = getattr(kind, "__forward_arg__", kind)  # of a NamedTuple
+        typed = f": {text if isinstance(text, str) else getattr(text, '__name__', text)}" if kind else ""
         yield f"- `{name}{typed}{told}`" + (f": {meaning}" if meaning else "")
 
 

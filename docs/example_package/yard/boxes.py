@@ -22,8 +22,6 @@ class YardBoxes(Reader):
     name = "yard_boxes"
     world = "indoor"  # the world that its scenes are of
     version = 1
-    video_fps = 30
-    expected_files = ()
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""

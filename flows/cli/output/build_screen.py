@@ -142,6 +142,9 @@ def show_left_out(quarantine: Sequence[Quarantine]) -> None:
         reasons = _counted(Counter(row.finding for row in quarantine))
         head = f"Left out {len(quarantine):,} (see quarantine.parquet): "
         console.print(Text(listed(head, reasons, console.width), "red"))
+        ((most, _),) = Counter(row.finding for row in quarantine).most_common(1)
+        row = next(row for row in quarantine if row.finding == most)
+        print_wrapped(f"For example {row.unit}: {row.message}; {row.remedy}", style="red")
 
 
 def _counted(counts: Counter[str]) -> list[str]:

@@ -29,8 +29,6 @@ class BoxLists(Reader):
 
     name = "box_lists"
     version = 1
-    video_fps = 30
-    expected_files = ()
 
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
