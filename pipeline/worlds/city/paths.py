@@ -8,7 +8,7 @@ cells beside it free too: nobody slips between two walls that touch at a corner.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -102,10 +102,9 @@ class FreeSpace:
 
 
 REACH_M: Final = 300.0  # of a path; one that is longer is as good as none
-_TILE: Final = 128  # cells; windows about starts begin at multiples of it, so that near starts share one
-_WINDOWS: Final = 2  # kept at a time, of 40 MB each at the usual reach: a way may begin in the one next to it
 _TREES: Final = 8  # kept at least: the ways of a task have a few ends in common
-_TREE_BYTES: Final = 2**26  # and as many more as this holds
+_TREE_BYTES: Final = 2**24  # and as many more as this holds
+_NEAR_M: Final = 50.0  # within less no path is looked for first
 _STEPS: Final = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))  # in order of nodes
 
 
@@ -115,26 +114,19 @@ class _Nodes(NamedTuple):
     Attributes:
         corner: (2,) its first row and column in the grid.
         node: (rows, columns) number of each free cell, -1 for the others.
-        cells: (N, 2) rows and columns of the nodes, in the grid.
+        cell: (N,) cell of each node, counted row by row in that part.
     """
 
     corner: IntArray
     node: npt.NDArray[np.int32]
-    cells: npt.NDArray[np.int32]
+    cell: npt.NDArray[np.int32]
 
 
-class _Window(NamedTuple):
-    """A part of the grid as a graph: lengths (N, N) of the steps between its nodes."""
-
-    nodes: _Nodes
-    graph: Any
-
-
-_NODE_BYTES: Final = 12  # of a tree: a length and a node
+_NODE_BYTES: Final = 20  # of a tree: a length, the node before, its cell, and a node of each cell
 
 
 class _Tree(NamedTuple):
-    """Lengths (N,) of the shortest paths from one node of a window, and the node (N,) before each on its path.
+    """Lengths (N,) of the shortest paths from one node, and the node (N,) before each on its path.
 
     It holds no graph: several trees are kept, and graphs are ten times as large.
     """
@@ -154,9 +146,8 @@ class Paths:
 
     def __init__(self, slab: Slab, reach_m: float = REACH_M) -> None:
         self.slab, self.reach_m = slab, reach_m
-        self._window = lru_cache(maxsize=_WINDOWS)(self._make_window)
-        side = 2 * int(np.ceil(reach_m / CELL_M)) + _TILE  # of a window
-        nodes = min(int(np.count_nonzero(slab.free)), side**2)
+        self._margin = int(np.ceil(reach_m / CELL_M))  # cells that a path leads away from its start, at most
+        nodes = min(int(np.count_nonzero(slab.free)), (2 * self._margin + 1) ** 2)
         self._tree = lru_cache(maxsize=max(_TREES, _TREE_BYTES // (_NODE_BYTES * max(nodes, 1))))(self._make_tree)
 
     def lengths(self, start: FloatArray, goals: FloatArray) -> FloatArray:
@@ -172,7 +163,13 @@ class Paths:
         return np.where(node < 0, np.inf, tree.length_m[node])
 
     def path(self, start: FloatArray, goal: FloatArray) -> FloatArray | None:
-        """Middles (k, 3) of the cells on a shortest path, both ends included; None: there is none within reach."""
+        """Middles (k, 3) of the cells on a shortest path, both ends included; None: there is none within reach.
+
+        It is looked for within half the reach first, where a quarter of the cells lie: most paths are short.
+        """
+        near = self._nearer
+        if near and np.hypot(*(goal - start)[:2]) <= near.reach_m and (found := near.path(start, goal)) is not None:
+            return found
         tree = self._from(start)
         if tree is None:
             return None
@@ -182,7 +179,13 @@ class Paths:
         steps = [node]
         while (node := int(tree.before[node])) >= 0:
             steps.append(node)
-        return self.slab.middles(tree.nodes.cells[steps[::-1]].astype(np.intp))
+        row_column = np.divmod(tree.nodes.cell[steps[::-1]], tree.nodes.node.shape[1])
+        return self.slab.middles(np.stack(row_column, axis=1) + tree.nodes.corner)
+
+    @cached_property
+    def _nearer(self) -> Paths | None:
+        """Paths of half the length; None: these are short."""
+        return Paths(self.slab, self.reach_m / 2) if self.reach_m >= 2 * _NEAR_M else None
 
     def _from(self, start: FloatArray) -> _Tree | None:
         if not self.slab.is_free(start[None])[0]:
@@ -191,7 +194,7 @@ class Paths:
         return self._tree(row, column)
 
     def _number(self, nodes: _Nodes, cells: IntArray) -> IntArray:
-        """Nodes (n,) of cells (n, 2) of the grid; -1 where they are not free or not in the window."""
+        """Nodes (n,) of cells (n, 2) of the grid; -1 where they are not free or not in that part of the grid."""
         inner = cells - nodes.corner
         inside = np.all((inner >= 0) & (inner < nodes.node.shape), axis=1)
         row, column = np.where(inside[:, None], inner, 0).T
@@ -200,20 +203,15 @@ class Paths:
     def _make_tree(self, row: int, column: int) -> _Tree:
         from scipy.sparse.csgraph import dijkstra  # takes a moment, which builds of other benchmarks need not spend
 
-        window = self._window(row // _TILE, column // _TILE)
-        node = int(self._number(window.nodes, np.array([[row, column]]))[0])
-        length, before = dijkstra(window.graph, indices=node, return_predecessors=True, limit=self.reach_m)
-        return _Tree(window.nodes, length, before)
-
-    def _make_window(self, tile_row: int, tile_column: int) -> _Window:
-        margin = int(np.ceil(self.reach_m / CELL_M))
-        low = np.maximum(np.array([tile_row, tile_column]) * _TILE - margin, 0)
-        high = np.array([tile_row + 1, tile_column + 1]) * _TILE + margin
+        cell = np.array([row, column])
+        low, high = np.maximum(cell - self._margin, 0), cell + self._margin + 1
         free = self.slab.free[low[0] : high[0], low[1] : high[1]]
         node = np.full(free.shape, -1, dtype=np.int32)
         node[free] = np.arange(np.count_nonzero(free), dtype=np.int32)
-        cells = (np.argwhere(free) + low).astype(np.int32)
-        return _Window(_Nodes(low, node, cells), _graph(node))
+        nodes = _Nodes(low, node, np.flatnonzero(free).astype(np.int32))
+        start = int(self._number(nodes, cell[None])[0])
+        length, before = dijkstra(_graph(node), indices=start, return_predecessors=True, limit=self.reach_m)
+        return _Tree(nodes, length, before)
 
 
 def _graph(node: npt.NDArray[np.int32]) -> Any:
@@ -228,10 +226,11 @@ def _graph(node: npt.NDArray[np.int32]) -> Any:
         """The node (N,) next to each; -1: none is free there."""
         return padded[1 + down : 1 + down + rows, 1 + right : 1 + right + columns][free]
 
-    near = np.stack([beside(down, right) for down, right in _STEPS], axis=1)
-    for k, (down, right) in enumerate(_STEPS):
+    at = {step: beside(*step) for step in _STEPS}
+    for down, right in _STEPS:
         if down and right:
-            near[(beside(down, 0) < 0) | (beside(0, right) < 0), k] = -1
+            at[down, right][(at[down, 0] < 0) | (at[0, right] < 0)] = -1
+    near = np.stack([at[step] for step in _STEPS], axis=1)
     steps = near >= 0
     length = np.broadcast_to(CELL_M * np.hypot(*np.array(_STEPS).T), near.shape)[steps]
     starts = np.concatenate([[0], np.cumsum(np.count_nonzero(steps, axis=1))]).astype(np.int32)

@@ -92,15 +92,16 @@ def test_from_one_side_of_a_house_to_the_other() -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from([2, 5, 256]))
-def test_as_a_plain_search_says(seed: int, tile: int) -> None:
+@given(st.integers(0, 10_000), st.sampled_from([1.0, 5.0, 256.0]))
+def test_as_a_plain_search_says(seed: int, near_m: float) -> None:
+    """Also where shorter paths are looked for first, some of which lead nowhere within their reach."""
     rng = np.random.default_rng(seed)
     free = rng.random((11, 13)) < 0.7
     free[4, 6] = True
     slab = Slab(5.0, free, np.zeros(2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_TILE", tile)
-        paths = Paths(slab)
+        patch.setattr(module, "_NEAR_M", near_m)
+        paths = Paths(slab, reach_m=40.0)
         cells = np.argwhere(np.ones_like(free))
         lengths = paths.lengths(np.array([6.5, 4.5]), slab.middles(cells))
         oracle = searched(free, (4, 6))
@@ -487,8 +488,6 @@ def test_cells_of_another_size() -> None:
         assert np.isfinite(lengths).sum() > 20
         short = Paths(slab, reach_m=8.0).lengths(here, there)
         assert short == pytest.approx(np.where(lengths <= 8.0, lengths, np.inf))
-        patch.setattr(module, "_TILE", 2)
-        assert Paths(slab, reach_m=8.0).lengths(here, there) == pytest.approx(short)
 
 
 @pytest.mark.parametrize(
