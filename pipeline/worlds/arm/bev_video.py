@@ -29,11 +29,11 @@ BESIDE: Final = (266.0, 26.0, MAP_PX)
 DIALS: Final = (530.0, 20.0)
 _RADIUS: Final = 14.0
 _STEP: Final = 46.0  # pixels between dials
-_SPOKEN: Final[dict[str, Colour]] = {
-    "red": (222, 50, 40), "green": (50, 160, 70), "blue": (50, 90, 210), "yellow": (240, 205, 40),
-    "orange": (245, 140, 30), "purple": (140, 60, 170), "white": (250, 250, 250), "black": (30, 30, 30),
-    "grey": (130, 130, 130), "brown": (130, 85, 45), "pink": (250, 150, 190), "cyan": (60, 200, 210),
-    "azure": (0, 127, 255), "violet": (127, 0, 255), "rose": (255, 0, 127),  # where CSS has others, or none
+_SPOKEN: Final = {
+    "red": "#de3228", "green": "#32a046", "blue": "#325ad2", "yellow": "#f0cd28", "orange": "#f58c1e",
+    "purple": "#8c3caa", "white": "#fafafa", "black": "#1e1e1e", "grey": "#828282", "brown": "#82552d",
+    "pink": "#fa96be", "cyan": "#3cc8d2",
+    "azure": "#007fff", "violet": "#7f00ff", "rose": "#ff007f",  # where CSS has others, or none
 }  # fmt: skip
 _CORNERS: Final = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
 _FLAT, _TALL = map(list, MAPS)  # places' y is turned round
@@ -142,7 +142,7 @@ def _spoken(word: str) -> Colour:
 
     plain = "".join(word.lower().split())
     try:
-        red, green, blue = _SPOKEN.get(plain) or ImageColor.getrgb(plain)[:3]
+        red, green, blue = ImageColor.getrgb(_SPOKEN.get(plain, plain))[:3]
     except ValueError:
         return INK["thing"]
     return red, green, blue

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.core.schema import Finding
+from pipeline.core.arrays import FloatArray
+from pipeline.core.quantized_series import pack
+from pipeline.core.schema import Finding, Source
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Reader
-from pipeline.worlds.arm.facts import EpisodeScene
+from pipeline.worlds.arm.facts import Episode, EpisodeScene
 
 
 def read(root: Path, reader: Reader, name: str | None = None) -> EpisodeScene:
@@ -23,6 +25,13 @@ def read(root: Path, reader: Reader, name: str | None = None) -> EpisodeScene:
     (ref,) = (ref for ref in reader.scenes(root).scenes if name is None or ref.id.endswith(f"/{name}"))
     scene: EpisodeScene = reader.read(SceneFiles(root, ref))
     return scene
+
+
+def episode(times_s: FloatArray, **facts: Any) -> EpisodeScene:
+    """A scene of facts that no file holds."""
+    source = Source(reader="made", reader_version=1, files=(), sha256="")
+    known = Episode(seconds=pack(times_s, 1e-5), clock="recorded", **facts)
+    return EpisodeScene(id="made/one", dataset="made", name="one", source=source, facts=known)
 
 
 def found(scene: EpisodeScene) -> dict[str, Finding]:

@@ -138,13 +138,13 @@ def cameras_of(
                 findings.add(doubt("rows_missing", "video", message, AGAIN, frames, 1, "pictures"))
             else:
                 lasts_s = float(times_s[-1]) * len(times_s) / max(len(times_s) - 1, 1)
-                off_s = abs(frames / facts.fps - lasts_s)
-                if off_s > max(FILM_OFF_MAX_S, FILM_OFF_MAX * lasts_s):
+                off_s, most_s = abs(frames / facts.fps - lasts_s), max(FILM_OFF_MAX_S, FILM_OFF_MAX * lasts_s)
+                if off_s > most_s:
                     message = (
                         f"the rows last {lasts_s:.2f} s, and {frames} pictures of {key} {frames / facts.fps:.2f} s"
                     )
                     remedy = f"are fps in {INFO}, the rows' timestamp and the video of one rate?"
-                    findings.add(doubt("uneven_times", "video", message, remedy, off_s, FILM_OFF_MAX_S, "s"))
+                    findings.add(doubt("uneven_times", "video", message, remedy, off_s, most_s, "s"))
                 files.add(f"{files.relative(path)}#{start:g}-{end:g}", b"%d" % path.stat().st_size)
                 video = Video(
                     path=files.relative(path), fps=facts.fps, frames=frames, width=facts.width, height=facts.height

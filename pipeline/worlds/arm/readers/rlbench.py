@@ -41,7 +41,7 @@ from pipeline.worlds.arm.facts import (
     SceneItem,
 )
 from pipeline.worlds.arm.readers.declared import read_things
-from pipeline.worlds.arm.readers.rlbench_robot import CAMERAS, arm_of, cameras_of, placed
+from pipeline.worlds.arm.readers.rlbench_robot import CAMERAS, RecordedArm, arm_of, cameras_of, placed
 from pipeline.worlds.arm.readers.series import FINGERS, check_name, stacked, step_of, turns_wxyz
 
 OBSERVATIONS: Final = "low_dim_obs.pkl"
@@ -98,14 +98,15 @@ class RLBench(FolderReader):
         rows = _observations(files)
         within = files.path.resolve().parents[1]  # of TASK/variationN/episodes/episodeN
         task = within.parent.name or None
-        arm, position, velocity = arm_of(rows, findings)
-        seconds, clock = _times(len(rows), position, velocity, findings)
+        joints = arm_of(rows, findings)
+        seconds, clock = _times(len(rows), joints, findings)
         gripper = _gripper(rows, findings)
-        if arm is None and gripper is None:
+        if joints is None and gripper is None:
             message, remedy = "neither joints nor a gripper are recorded", "record low-dimensional observations"
             raise files.fault(files.path / OBSERVATIONS, "no_movement", message, remedy)
         tip = None if gripper is None or gripper.place_m is None else gripper.place_m.array
-        arm, cameras = placed(arm, position, tip, findings), cameras_of(rows, files.path)
+        arm = None if joints is None else placed(joints.arm, joints.position, tip, findings)
+        cameras = cameras_of(rows, files.path)
         state = stacked(rows, "task_low_dim_state", findings)
         video = _video(files, len(rows), 1 / (seconds[1] - seconds[0]) if len(seconds) > 1 else None, findings)
         instructions = _instructions(files, findings)
@@ -176,11 +177,9 @@ def _instructions(files: SceneFiles, findings: Findings) -> tuple[str, ...]:
     return ()
 
 
-def _times(
-    count: int, position: FloatArray | None, velocity: FloatArray | None, findings: Findings
-) -> tuple[FloatArray, Clock]:
+def _times(count: int, joints: RecordedArm | None, findings: Findings) -> tuple[FloatArray, Clock]:
     """Seconds (N,), and how they are known."""
-    found = None if position is None or velocity is None else step_of(position, velocity)
+    found = None if joints is None or joints.velocity is None else step_of(joints.position, joints.velocity)
     if found is not None and found[0] > TIME_STEP_S and found[1] <= STEP_OFF_MAX:
         return np.asarray(np.arange(count) * round(found[0], 6), dtype=np.float64), "from rates"
     said = "the joints do not move, or have no rates" if found is None else f"{found[1]:.1%} off one another"

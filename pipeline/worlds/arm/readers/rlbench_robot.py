@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -28,14 +28,20 @@ SURE_M: Final = 0.002  # ours: what fits so well needs no other zero
 MOVED_M: Final = 0.1  # a hand that hardly moves fits any arm
 
 
-def arm_of(
-    rows: Sequence[Mapping[str, Any]], findings: Findings
-) -> tuple[Arm | None, FloatArray | None, FloatArray | None]:
-    """Joints by number, and their positions and rates (N, J); None where they are not recorded."""
+class RecordedArm(NamedTuple):
+    """An arm, and the positions and rates (N, J) of its joints before they are packed; None: no rates are recorded."""
+
+    arm: Arm
+    position: FloatArray
+    velocity: FloatArray | None
+
+
+def arm_of(rows: Sequence[Mapping[str, Any]], findings: Findings) -> RecordedArm | None:
+    """Joints by number; None, with a note, where none are recorded."""
     position = stacked(rows, "joint_positions", findings)
     if position is None:
         findings.add(note("no_joints", "arm", "no joints are recorded", "record joint_positions"))
-        return None, None, None
+        return None
     tables = (stacked(rows, f"joint_{word}", findings) for word in ("velocities", "forces"))
     velocity, effort = (None if table is None or table.shape != position.shape else table for table in tables)
     joints = tuple(
@@ -47,17 +53,17 @@ def arm_of(
         velocity=None if velocity is None else pack(velocity, RATE_STEP),
         effort=None if effort is None else pack(effort, EFFORT_STEP),
     )
-    return arm, position, velocity
+    return RecordedArm(arm, position, velocity)
 
 
-def placed(arm: Arm | None, position: FloatArray | None, tip_m: FloatArray | None, findings: Findings) -> Arm | None:
+def placed(arm: Arm, position: FloatArray, tip_m: FloatArray | None, findings: Findings) -> Arm:
     """The arm with model, limits, reach and foot of that of `CHAINS` whose joints put the hand where it was.
 
     The published parameters end between the finger tips. Where a joint's zero is another one in the simulator's model
     of the arm, that is a doubt about the joint, which then has no limits: those are published for the other zero.
     """
-    chains = [chain for chain in CHAINS if position is not None and position.shape[1] == len(chain.a_m)]
-    if arm is None or position is None or tip_m is None or not chains:
+    chains = [chain for chain in CHAINS if position.shape[1] == len(chain.a_m)]
+    if tip_m is None or not chains:
         return arm
     both = ~(np.isnan(position).any(1) | np.isnan(tip_m).any(1))
     if not both.any() or float(np.ptp(tip_m[both], axis=0).max()) < MOVED_M:
@@ -145,7 +151,8 @@ def _matrix(value: Any, shape: tuple[int, int]) -> FloatArray | None:
 
 
 def _is_rotation(matrix: FloatArray) -> bool:
-    return bool(np.abs(matrix).max() < 2 and np.abs(matrix @ matrix.T - np.eye(3)).max() < _UNIT)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.abs(matrix @ matrix.T - np.eye(3)).max() < _UNIT)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import av
@@ -25,8 +26,17 @@ from pipeline.formats import parquet_rows
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.samples.arm.plans import plan
+from pipeline.worlds.arm.readers import lerobot
 from pipeline.worlds.arm.readers.declared import DeclaredFacts, declared_arm, declared_gripper, undeclared_arm
-from pipeline.worlds.arm.readers.lerobot import DATA_PATHS, LeRobot, _episode_row, instructions, parts_of
+from pipeline.worlds.arm.readers.lerobot import (
+    DATA_PATHS,
+    LeRobot,
+    _columns,
+    _episode_row,
+    cameras_of,
+    instructions,
+    parts_of,
+)
 from pipeline.worlds.arm.view import ArmView
 from tests.conftest import REAL_DATA
 from tests.environment import times
@@ -247,15 +257,119 @@ def test_without_declarations_columns_have_no_units_and_there_is_no_gripper(copy
     assert {"undeclared_columns", "no_gripper"} <= found(scene).keys()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("fps", "severity"), [(20, None), (21, None), (24, "doubt"), (40, "doubt"), (10, "doubt")])
-def test_a_rate_that_is_not_that_of_the_rows_puts_their_times_in_doubt(
-    fps: int, severity: str | None, copy: Path
-) -> None:
-    path = copy / "table" / "meta" / "info.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"fps": fps}))
-    told = found(read(copy, LeRobot(), SECOND)).get("uneven_times")
-    assert (told.severity if told else None) == severity
+FRONT, SIDE = "observation.images.front", "observation.images.side"
+
+
+@pytest.mark.parametrize(
+    ("part_s", "film", "rows", "frames", "told"),
+    [
+        ((1.2, 6.2), (20, 200), 50, 100, []),
+        ((0.0, 5.0), (20, 100), 50, 100, []),
+        ((1.2, 6.2), (20, 115), 50, 91, []),  # 0.45 s less
+        ((1.2, 6.2), (20, 113), 50, 89, [("uneven_times", 0.55, 0.5)]),
+        ((1.2, 6.8), (20, 200), 50, 112, [("uneven_times", 0.6, 0.5)]),
+        ((1.2, 52.1), (10, 900), 500, 509, []),  # a fiftieth of 50 s
+        ((1.2, 52.3), (10, 900), 500, 511, [("uneven_times", 1.1, 1.0)]),
+        ((0.1, 0.2), (10, 9), 2, 1, []),
+        ((0.1, 0.14), (10, 9), 2, None, [("rows_missing", 0, 1)]),
+        ((4.0, 5.0), (10, 39), 10, None, [("rows_missing", -1, 1)]),
+        ((-0.1, 5.0), (10, 200), 50, None, [("rows_missing", 0, 1)]),
+        ((1.2, 6.2), (None, 200), 50, None, [("rows_missing", 0, 1)]),
+        ((1, 6.2), (20, 200), 50, None, []),  # no number of seconds
+        ((1.2, 6), (20, 200), 50, None, []),
+    ],
+)
+def test_an_episode_has_its_part_of_a_film(
+    part_s: tuple[float, float], film: tuple[int | None, int], rows: int, frames: int | None, told: list[Any],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Of the first camera that has one; rows are a tenth of a second apart, the last lasts as long as the others."""
+    shown = SimpleNamespace(fps=film[0], frames=film[1], width=64, height=48)
+    monkeypatch.setattr(lerobot, "movie_facts", lambda *_: SimpleNamespace(as_shown=lambda _: shown))
+    kept: list[tuple[str, bytes]] = []
+    files: Any = SimpleNamespace(
+        path=tmp_path, relative=lambda p: p.relative_to(tmp_path).as_posix(), add=lambda *a: kept.append(a)
+    )
+    row: dict[str, Any] = {}
+    for key, chunk in ((FRONT, 3), (SIDE, 4), ("odd", True)):
+        own = {"chunk_index": chunk, "file_index": 12, "from_timestamp": part_s[0], "to_timestamp": part_s[1]}
+        row |= {f"videos/{key}/{name}": value for name, value in own.items()}
+        path = tmp_path / f"videos/{key}/chunk-{chunk:03d}/file-012.mp4"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"seven b")
+    kinds = {"gone": "video", "a still": "image", "odd": "video", "words": "string", "../up": "video"}
+    kinds |= {FRONT: "video", SIDE: "video"}
+    features = {key: {"dtype": kind} for key, kind in kinds.items()}
+    findings, times_s = Findings(), np.arange(rows) / 10
+    cameras, video = cameras_of(files, features, row, times_s, findings)
+    there = [("gone", False), ("odd", False), ("front", True), ("side", True)]
+    assert [(camera.name, camera.pictures) for camera in cameras if camera.name != "a still"] == there
+    name = "videos/observation.images.front/chunk-003/file-012.mp4"
+    shown_as = video and (video.path, video.fps, video.frames, video.width, video.height)
+    assert shown_as == (frames and (name, film[0], frames, 64, 48))
+    assert kept == ([(f"{name}#{part_s[0]:g}-{part_s[1]:g}", b"7")] if frames else [])
+    doubts = [(one.name, one.measured, one.limit) for one in findings.items if one.severity == "doubt"]
+    if frames is None:  # the side camera's is no better
+        told = told * 2
+    assert doubts == [(name, pytest.approx(measured), pytest.approx(limit)) for name, measured, limit in told]
+    assert [one.name for one in findings.items if one.severity == "note"] == ["missing_video"] * 2
+
+
+@pytest.mark.parametrize(
+    ("times_s", "numbers", "said", "told"),
+    [
+        ((5, 5.1, 5.2, 5.309), (3, 4, 6, 9), {"fps": 10}, []),
+        ((5, 5.1, 5.2, 5.312), (3, 4, 6, 9), {"fps": 10}, [("note", "uneven_times", 0.12, 0.1)]),
+        ((5, 5.1, 5.2, 5.3), (3, 4, 6, 9), {"fps": 10.9}, []),
+        ((5, 5.1, 5.2, 5.3), (3, 4, 6, 9), {"fps": 11.1}, [("doubt", "uneven_times", 0.11, 0.1)]),
+        ((5, 5.1, 5.2, 5.3), (3, 4, 6, 9), {"fps": 8.9}, [("doubt", "uneven_times", 0.11, 0.1)]),
+        *(((5, 5.1, 5.2), (3, 4, 6), {"fps": fps}, []) for fps in (0, -1, float("inf"), "10", None)),
+        ((5, 5.1, 5.2), (3, 4, 6), {"fps": 0.5}, [("doubt", "uneven_times", 0.95, 0.1)]),
+        ((5, 5.1), (3, 4), {"length": 2}, []),
+        ((5, 5.1), (3, 4), {"length": 3}, [("doubt", "rows_missing", 2, 3)]),
+        ((5, 5.1), (3, 4), {"length": "3"}, []),
+        ((0, 0.00012), (3, 4), {}, []),
+        ((0, 0.00008), (3, 4), {}, "times_backwards: .* at 1 of 2 rows"),
+        ((0, 2, 1, 1), (3, 4, 4, np.nan), {}, "times_backwards: .* at 4 of 4 rows"),
+        ((7, 20_007), (3, 4), {}, []),
+        ((7, 20_007.1), (3, 4), {}, "no_movement"),
+        ((7, np.inf), (3, 4), {}, "no_movement"),
+        ((7,), (3,), {}, "no_movement"),
+    ],
+)  # fmt: skip
+def test_what_rows_tell_of_times_and_columns(
+    times_s: tuple[float, ...], numbers: tuple[float, ...], said: dict[str, Any], told: Any,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Seconds from the first row on; steps to a tenth those of the rate, of which it is doubted if all are others."""
+    count = len(times_s)
+    state, task = np.arange(2.0 * count).reshape(count, 2), np.full((count, 1), 6.0)
+    tables = {"timestamp": np.array(times_s, dtype=np.float64)[:, None], "frame_index": np.array(numbers)[:, None]}
+    tables |= {"episode_index": task, "task_index": task, "index": task, "state": state, "done": task}
+    asked: list[Any] = []
+    monkeypatch.setattr(lerobot, "read_tables", lambda *args: asked.append(args) or tables)
+    files: Any = SimpleNamespace(
+        root=tmp_path, scene="s", ref=SimpleNamespace(files=("", "data")), relative=str, add=lambda *_: None,
+        fault=RawDataError,
+    )  # fmt: skip
+    kinds = {"state": "float32", "done": "bool", "task_index": "int64", "index": "uint8", "picture": "video"}
+    features: dict[str, Any] = {name: {"dtype": kind} for name, kind in kinds.items()}
+    features["state"]["names"] = {"motors": ["a", "b"]}
+    findings = Findings()
+    if isinstance(told, str):
+        with pytest.raises(RawDataError, match=told):
+            _columns(files, 4, features, said, said, findings)
+        return
+    seconds, columns, tasks = _columns(files, 4, features, said, said, findings)
+    wanted = ["timestamp", "frame_index", "episode_index", "state", "done", "task_index", "index"]
+    assert asked == [(tmp_path / "data", wanted, ("episode_index", 4))]
+    assert seconds == pytest.approx([at - times_s[0] for at in times_s])
+    assert {name: column.tolist() for name, column in columns.items()} == {
+        "state.a": state[:, 0].tolist(), "state.b": state[:, 1].tolist(), "done.0": [6.0] * count,
+    }  # fmt: skip
+    assert tasks.tolist() == task.tolist()
+    found = [(one.severity, one.name, one.measured, one.limit) for one in findings.items]
+    assert found == [(severity, name, pytest.approx(value), limit) for severity, name, value, limit in told]
 
 
 def test_the_footage_is_the_episodes_part_of_the_video(copy: Path) -> None:
@@ -289,6 +403,10 @@ def test_the_footage_is_the_episodes_part_of_the_video(copy: Path) -> None:
     assert (told.severity, told.measured) == ("doubt", pytest.approx(len(scene.facts.times_s) / 20 - 2.5, abs=1e-3))
     assert [(camera.name, camera.pictures) for camera in scene.facts.cameras] == [("front", True)]
     footage = LeRobot().footage(files, scene)
+    for lost in ({"fps": None}, {"frames": None}):
+        untold = scene.model_copy(update={"video": scene.video.model_copy(update=lost)})
+        assert LeRobot().footage(files, untold) is None
+    assert LeRobot().footage(files, scene.model_copy(update={"video": None})) is None
     bright = [float(picture.mean()) for picture in footage.frames()]
     assert np.abs(np.array(bright) - (20 + 2 * np.arange(30, 80))).max() < 4
     (copy / "table" / "videos" / key / "chunk-000" / "file-000.mp4").unlink()

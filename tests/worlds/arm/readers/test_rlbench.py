@@ -30,6 +30,7 @@ from pipeline.worlds.arm.readers.rlbench_robot import (
     placed,
 )
 from pipeline.worlds.arm.readers.series import step_of
+from pipeline.worlds.arm.view import ArmView
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
 from tests.worlds.arm.episodes import demo_bytes, found, observations_of, read, rows, write_demo
@@ -170,10 +171,55 @@ def test_without_joints_the_step_is_assumed_and_in_doubt(tmp_path: Path) -> None
     assert found(scene)["times_assumed"].severity == "doubt"
 
 
-def test_the_step_follows_from_positions_and_rates(tmp_path: Path) -> None:
-    write_demo(tmp_path, rows(step_s=0.02))
+def test_all_that_a_demonstration_tells(tmp_path: Path) -> None:
+    """Four observations a tenth of a second apart, by the joint that moves; the gripper is turned about y."""
+    made = [
+        {
+            "joint_positions": np.array([0.3 + 0.08 * n, -0.7]), "joint_velocities": np.array([0.8, 0.0]),
+            "joint_forces": np.array([1.5, -2.25 + n]), "gripper_open": 0.75 - 0.25 * n,
+            "gripper_pose": np.array([0.4 + 0.01 * n, -0.2, 0.9, 0.0, 0.6, 0.0, 0.8]),
+            "gripper_joint_positions": np.array([0.03, 0.025 - 0.005 * n]),
+            "task_low_dim_state": np.array([0.3, 0.1 * n, 0.8]), "misc": None,
+        }
+        for n in range(4)
+    ]  # fmt: skip
+    folder = write_demo(tmp_path, made, "reach_target", 7)
+    (folder / "front_rgb").mkdir()
+    for n in range(4):
+        Image.fromarray(np.full((4, 6, 3), 50 + n, np.uint8)).save(folder / "front_rgb" / f"{n}.png")
+    (folder.parents[1] / "variation_descriptions.pkl").write_bytes(pickle.dumps([" reach the  BLUE target"]))
     scene = read(tmp_path, RLBench())
-    assert (scene.facts.clock, scene.facts.times_s[1]) == ("from rates", 0.02)
+    facts, view = scene.facts, ArmView(scene)
+    assert (scene.id, scene.findings) == ("rlbench/reach_target.variation0.episode7", ())
+    assert (facts.task, facts.clock, facts.instructions, facts.success, facts.items_complete) == (
+        "reach_target", "from rates", ("reach the BLUE target",), None, False,
+    )  # fmt: skip
+    assert (scene.video.fps, scene.video.frames, scene.video.width, scene.video.height) == (pytest.approx(10), 4, 6, 4)
+    assert view.times_s.tolist() == [0.0, 0.1, 0.2, 0.3]
+    known = {"joint_positions": view.angle, "joint_velocities": view.angle_rate, "joint_forces": view.effort,
+             "gripper_open": view.opening, "task_low_dim_state": view.item_m[0]}  # fmt: skip
+    for name, table in known.items():
+        np.testing.assert_allclose(table, [row[name] for row in made], atol=1e-9)
+    np.testing.assert_allclose(view.gripper_m, [row["gripper_pose"][:3] for row in made], atol=1e-9)
+    np.testing.assert_allclose(view.gripper_turn, [[0.8, 0.0, 0.6, 0.0]] * 4, atol=1e-9)
+    np.testing.assert_allclose(view.approach, [[0.96, 0.0, 0.28]] * 4, atol=1e-9)
+    np.testing.assert_allclose(view.width_m, [0.055, 0.05, 0.045, 0.04], atol=1e-9)
+    assert [(joint.name, joint.kind, joint.unit, joint.low) for joint in facts.arm.joints] == [
+        ("joint 1", "revolute", "rad", None), ("joint 2", "revolute", "rad", None),
+    ]  # fmt: skip
+    (target,) = facts.items
+    assert (target.id, target.category, target.role, target.attributes) == (
+        "target",
+        "ball",
+        "target",
+        {"colour": "blue"},
+    )
+    (camera,) = facts.cameras
+    assert (camera.name, camera.width, camera.height, camera.pictures, camera.place_m) == ("front", 6, 4, True, None)
+    files = SceneFiles(tmp_path, RLBench().scenes(tmp_path).scenes[0])
+    assert [picture[0, 0, 0] for picture in RLBench().footage(files, scene).frames()] == [50, 51, 52, 53]
+    for lost in (None, scene.video.model_copy(update={"fps": None}), scene.video.model_copy(update={"frames": None})):
+        assert RLBench().footage(files, scene.model_copy(update={"video": lost})) is None
 
 
 @pytest.mark.parametrize(("moved", "step_s"), [(0.05, 0.1), (0.0499, None), (0.0, None)])
@@ -347,6 +393,7 @@ def placed_of(tip_m: FloatArray, angles: FloatArray = ANGLES) -> tuple[str | Non
     """The model that an arm is taken for, and the measured values of findings."""
     findings = Findings()
     arm, position, _ = arm_of([{"joint_positions": row} for row in angles], findings)
+    assert placed(arm, position, None, findings) is arm, "nobody knows where the hand was"
     arm = placed(arm, position, tip_m, findings)
     return arm.model, {f.name: f.measured for f in findings.items if f.measured is not None}
 
