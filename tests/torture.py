@@ -62,7 +62,7 @@ from tests.page.serving import served
 from tests.review.made import SALT
 from tests.worlds.arm.episodes import rows, write_demo
 from tests.worlds.drive.drives import read as read_drive
-from tests.worlds.drive.made_nuscenes import tables_of, write_tables
+from tests.worlds.drive.drives import tables_of, write_tables
 from tests.worlds.flight.readers.test_episodes import episode
 from tests.worlds.flight.readers.tiny_flights import place, point_feature, write_flight, write_map
 from tests.worlds.indoor.readers.test_scene_folders import write as write_scene_folder

@@ -495,7 +495,7 @@ def _paces(view: DriveView) -> Iterator[Finding]:
     ours = np.isfinite(view.ego_m).all(1)
     change = rate(view.times_s, view.ego_velocity_mps[:, :2], SPEED_WINDOW_S)
     if (beyond(view.times_s[ours], view.ego_m[ours]) > JUMP_M).any():
-        change = change[:0]  # of jumps, `_jumps` tells
+        change = np.full_like(change, np.nan)  # of jumps, `_jumps` tells
     for who, paces, at, low, high, unit in (
         ("people who walk", fast[np.isin(kinds, sorted(PEOPLE)) & (moved >= WALKS_M)], 0.5, *WALKS_MPS, "m/s"),
         ("vehicles", fast[np.isin(kinds, sorted(VEHICLES)) & (moved >= MOVES_M)], 0.5, *DRIVES_MPS, "m/s"),

@@ -20,7 +20,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.facts import ARGOVERSE2, CATEGORIES, KITTI, DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.argoverse2_parts import _Point, _same_way
-from pipeline.worlds.drive.readers.tracking import steady_box
+from pipeline.worlds.drive.readers.tracking import Pictures, repeated, steady_box, steady_words, stretches, within
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
 from tests.worlds.drive.drives import START_NS, box, found, lane, pose, read, write_feather, write_log
@@ -274,3 +274,57 @@ def test_poses_given_twice_alike_are_noted(tmp_path: Path) -> None:
     boxes = [box(sweep) for sweep in range(3)]
     scene = read(write_log(tmp_path, boxes, [pose(0), pose(1), pose(1), pose(2)]), Argoverse2())
     assert (found(scene)["repeated_pose"].measured, found(scene)["repeated_pose"].severity) == (1, "note")
+
+
+# ---- rows made into tracks
+
+
+def test_rows_become_one_table_for_each_thing() -> None:
+    """Thing 7 from time 2 to 5 without a row at 3; thing 3 at 4 alone."""
+    thing, time = np.array([7, 3, 7, 7]), np.array([5, 4, 2, 4])
+    values = np.array([[50.0, 5], [40, 4], [20, 2], [41, 4]])
+    found = stretches(thing, time, {"place_m": values})
+    assert sorted(found) == [3, 7]
+    assert (found[7].first, found[3].first) == (2, 4)
+    assert found[3].tables["place_m"].tolist() == [[40, 4]]
+    assert np.nan_to_num(found[7].tables["place_m"], nan=-1).tolist() == [[20, 2], [-1, -1], [41, 4], [50, 5]]
+    assert stretches(thing[:0], time[:0], {}) == {}
+
+
+def test_rows_of_one_thing_at_one_time_are_repeated() -> None:
+    thing, time = np.array([0, 1, 0, 1, 2, 0]), np.array([3, 0, 3, 1, 3, 0])
+    assert repeated(thing, time).tolist() == [True, False, True, False, False, False]
+    assert repeated(thing[:0], time[:0]).tolist() == []
+
+
+def test_values_larger_than_anything_are_not_known() -> None:
+    found = within(np.array([5.0, -5.0, 5.1, -5.1, np.inf, np.nan]), 5.0)
+    assert np.nan_to_num(found, nan=99).tolist() == [5, -5, 99, 99, 99, 99]
+
+
+@pytest.mark.parametrize(("wide", "told"), [(1.04, []), (1.06, ["size_varies"]), (0.0, ["box_without_size"])])
+def test_boxes_are_medians_of_what_is_given(wide: float, told: list[str]) -> None:
+    findings = Findings()
+    box = steady_box(np.array([[4.0, 1, 2], [4.0, wide, 2], [np.nan] * 3, [4.01, 1.01, 2]]), "a", findings)
+    assert [one.name for one in findings.items] == told
+    assert (box and box.size_m) == (None if not wide else pytest.approx((4.0, 1.01, 2.0)))
+    known = {"size_varies": (pytest.approx(0.06), 0.05), "box_without_size": (0.0, 0)}
+    assert [(one.measured, one.limit) for one in findings.items] == [known[name] for name in told]
+
+
+def test_words_that_change_and_words_that_are_not_known() -> None:
+    findings = Findings()
+    names, words = np.array(["b", "a", "b", "c"]), np.array(["van", "car", "bus", "ufo"], dtype=object)
+    told = steady_words(names, words, {word: word for word in ("car", "bus", "van")}, findings)
+    assert told == {"b": "bus", "a": "car", "c": "ufo"}
+    assert [(one.name, one.subject, one.measured, one.limit) for one in findings.items] == [
+        ("category_changes", "b", 2, 1),
+        ("unknown_category", "c", None, None),
+    ]
+
+
+def test_each_tick_shows_the_last_picture_taken_by_then() -> None:
+    shown = Pictures(Path(), (), np.array([0.1, 0.5, 0.75]))
+    assert shown.on_screen(1.0, 4).tolist() == [0, 0, 1, 2, 2]
+    assert shown.on_screen(0.99, 4).tolist() == [0, 0, 1, 2]
+    assert shown.on_screen(0.3, 10).tolist() == [0, 0, 0, 0]

@@ -29,8 +29,7 @@ from pipeline.worlds.drive.readers.tracking import upright
 from pipeline.worlds.registry import READERS
 from tests.conftest import REAL_DATA
 from tests.environment import times
-from tests.worlds.drive.drives import found, read
-from tests.worlds.drive.made_nuscenes import TABLES, Table, tables_of, write_tables, yaw_quat
+from tests.worlds.drive.drives import TABLES, Table, found, read, tables_of, write_tables, yaw_quat
 from tests.worlds.indoor.test_converters import spoilt
 
 KEYFRAME = REAL_DATA / "captures" / "nuscenes_frame"
