@@ -15,7 +15,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import QuantizedSeries, pack
 from pipeline.core.schema import Video
-from pipeline.drawing.raster import INK, SIZE
+from pipeline.drawing.raster import INK
 from pipeline.worlds.arm.bev_video import ABOVE, BESIDE, _spoken, drawn, top_down_map
 from pipeline.worlds.arm.facts import (
     JOINT_STEP,
@@ -220,26 +220,6 @@ def test_a_camera_has_in_its_picture_what_a_plain_projection_puts_there(around_m
     ahead = camera.model_copy(update={"world_from_camera": np.eye(3).tolist(), "place_m": (0, 0, 0)})
     corners = np.array([[-150, -110, 1], [170, 90, 1]]) / [[260, 240, 1]]
     assert ArmView(scene.with_facts(cameras=(ahead,))).pictured(corners).tolist() == [1, 1]
-
-
-def test_things_lie_to_scale_from_above_and_from_the_side(views: list[ArmView]) -> None:
-    """The grey dot of the foot and the gripper's dot: as far apart, in both maps, as the log says."""
-    view = views[0]
-    footage = drawn(view.scene)
-    first = next(iter(footage.frames()))
-    assert first.shape == (SIZE[1], SIZE[0], 3)
-    bar = (first[296, 266:520] == INK["text"]).all(1)
-    per_m = float(bar.argmin()) / 0.5  # up to the first pixel beside it; the longest bar that fits is of 50 cm
-    assert per_m == pytest.approx(1 / view.pixel_m, abs=0.5 / 0.5), "half a pixel"
-    apart = view.gripper_m[0] - view.base_m
-    for at, across, up in ((ABOVE, -apart[1], apart[0]), (BESIDE, apart[0], apart[2])):
-        left, top, side = (int(v) for v in at)
-        part = first[top : top + side, left : left + side]
-        foot = np.argwhere((part == INK["edge"]).all(2)).mean(0)
-        fingers = np.argwhere((part == INK["own"]).all(2))
-        tip = np.array([fingers[:, 0].max() - 4, fingers[:, 1].mean()])
-        y, x = (tip - foot) / per_m
-        assert np.hypot(x - across, -y - up) < 0.02, "2 cm are 3 pixels"
 
 
 @pytest.mark.slow

@@ -25,7 +25,6 @@ from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Reader
 from pipeline.worlds.drive import quality_checks
 from pipeline.worlds.drive.facts import (
-    SPEED_STEP_MPS,
     Actor,
     ActorTrack,
     Controls,
@@ -74,7 +73,6 @@ def test_who_brakes_as_hard_as_can_be_does_not_jump() -> None:
 def scene_of(folder: Path, *tracks: list[dict[str, Any]]) -> dict[str, Any]:
     rows = [row for track in tracks for row in track]
     scene = read(write_log(folder, rows, [pose(s) for s in LOGGED]), Argoverse2())
-    doubts(scene)
     return {"scene": scene, "found": {(f.name, f.subject): f for f in examine(scene)}}
 
 
@@ -108,22 +106,6 @@ def test_vehicles_in_one_another_are_doubted_while_they_are(tmp_path: Path, monk
     assert scene_of(tmp_path / "2", [box(s) for s in LOGGED], pair)["found"] == {}  # one within a car
 
 
-def test_one_thing_with_two_tracks_is_doubted(tmp_path: Path) -> None:
-    dogs = [[box(s, track=name, category="DOG", tx_m=x) for s in LOGGED] for name, x in
-            (("a", 10.0), ("b", 10.05), ("c", 10.6))]  # fmt: skip
-    assert set(scene_of(tmp_path, *dogs)["found"]) == {("boxes_overlap", "a"), ("boxes_overlap", "b")}
-    other = [box(s, track="d", category="BOLLARD") for s in LOGGED]
-    assert scene_of(tmp_path / "2", dogs[0], dogs[2], other)["found"] == {}
-
-
-def test_who_is_in_doubt_is_not_taken_for_absent(tmp_path: Path) -> None:
-    jumping = [box(s, track="b", tx_m=20.0 + 30.0 * (s == 15)) for s in LOGGED]
-    view = DriveView(examined(scene_of(tmp_path, [box(s) for s in LOGGED], jumping)["scene"]))
-    assert np.flatnonzero(view.unsure[view.row("b")]).tolist() == [14, 15, 16]
-    assert not view.unsure[view.row("a")].any()
-    assert not (view.unsure & view.present).any()
-
-
 def test_a_track_of_our_own_car_is_no_other_car(tmp_path: Path) -> None:
     made = scene_of(
         tmp_path, [box(s, tx_m=0.2) for s in LOGGED], [box(s, track="b", tx_m=-0.9 + s / 10) for s in LOGGED]
@@ -133,11 +115,6 @@ def test_a_track_of_our_own_car_is_no_other_car(tmp_path: Path) -> None:
     assert ("second_ego", "a") in made["found"]
     view = DriveView(examined(made["scene"]))
     assert not view.present[view.row("a")].any()
-    box_of_ours = [box(s, track="us", category="EGO_VEHICLE", tx_m=1.0, length_m=5.0) for s in LOGGED]
-    for ahead_m, left_m, told in ((3.4, 0.9, True), (3.6, 0.0, False), (0.0, 1.1, False)):
-        other = [box(s, tx_m=ahead_m, ty_m=left_m) for s in LOGGED]
-        found = scene_of(tmp_path / f"{ahead_m} {left_m}", other, box_of_ours)["found"]
-        assert (("second_ego", "a") in found) == told
 
 
 READERS = (("av2", Argoverse2()), ("carla", Carla()), ("kitti", KittiTracking()))
@@ -162,45 +139,11 @@ def beyond_doubt(root: Path, reader: Reader) -> None:
 
 # ---- what a log states twice: mirrored and shifted boxes, velocities and steering against places
 
-ARC_SWEEPS = 80
 PARKED = ((30.0, 12.0), (45.0, -9.0), (20.0, 40.0), (55.0, 25.0), (10.0, -15.0))
 
 
-def turning(
-    root: Path, sense: float = 1.0, shift: tuple[float, float] = (0.0, 0.0), turn_deg: float = 90.0
-) -> DriveScene:
-    """We drive an arc to the left past parked cars, whose boxes are written mirrored (``sense`` -1) or shifted."""
-    boxes: list[dict[str, Any]] = []
-    poses = []
-    x = y = 0.0
-    for sweep in range(ARC_SWEEPS):
-        yaw = np.radians(turn_deg) * sweep / ARC_SWEEPS
-        half = {"qw": float(np.cos(yaw / 2)), "qz": float(np.sin(yaw / 2))}
-        poses.append(pose(sweep, **half, tx_m=x, ty_m=y))
-        for number, (px, py) in enumerate(PARKED):
-            ahead = np.cos(yaw) * (px - x) + np.sin(yaw) * (py - y)
-            left = np.cos(yaw) * (py - y) - np.sin(yaw) * (px - x)
-            turned = {"qw": half["qw"], "qz": -sense * half["qz"]}  # each heads along x
-            place = {"tx_m": float(ahead) + shift[0], "ty_m": sense * float(left) + shift[1]}
-            boxes.append(box(sweep, f"parked-{number}", **turned, **place))
-        x, y = x + 0.6 * np.cos(yaw), y + 0.6 * np.sin(yaw)
-    return read(write_log(root, boxes, poses), Argoverse2())
-
-
-LIMITS: dict[str, set[float]] = {
-    "velocity_against_track": {0.5}, "turns_against_steering": {0.75}, "box_beside_its_point": {0.5},
-    "moves_sideways": {0.5, 30}, "no_size_of_a_car": {3, 7}, "off_the_ground": {3}, "track_jumps": {2},
-    "second_ego": {0.5}, "boxes_overlap": {1},
-}  # fmt: skip
-
-
 def doubts(scene: DriveScene) -> set[str]:
-    """Names of doubts, each of which tells what was measured, to a thousandth, and its limit."""
-    found = [f for f in (*scene.findings, *examine(scene)) if f.severity == "doubt"]
-    for one in (one for one in found if one.name in LIMITS):
-        assert one.limit in LIMITS[one.name]
-        assert one.measured == round(one.measured, 3)
-    return {one.name for one in found}
+    return {f.name for f in (*scene.findings, *examine(scene)) if f.severity == "doubt"}
 
 
 Frame = dict[str, np.ndarray]
@@ -298,63 +241,6 @@ def test_traffic_of_one_speed_is_no_standing_thing(tmp_path: Path, theirs_mps: f
     assert examine(scene) == ()
 
 
-@pytest.mark.parametrize(
-    ("sense", "shift", "turn_deg", "told"),
-    [
-        (1.0, (0.0, 0.0), 90.0, False),
-        (-1.0, (0.0, 0.0), 90.0, True),
-        (1.0, (3.0, 0.0), 90.0, True),
-        (1.0, (0.0, -2.0), 90.0, True),
-        (1.0, (0.9, 0.0), 90.0, False),
-        (1.0, (3.0, 0.0), 0.0, False),  # on a straight road nothing shows it
-    ],
-)
-def test_what_stands_must_stay_where_it_is(
-    tmp_path: Path, sense: float, shift: tuple[float, float], turn_deg: float, told: bool
-) -> None:
-    assert ("static_things_drift" in doubts(turning(tmp_path, sense, shift, turn_deg))) == told
-
-
-def with_ego(scene: DriveScene, **changes: Any) -> DriveScene:
-    ego = scene.facts.ego
-    assert isinstance(ego, Ego)
-    return scene.model_copy(update={"facts": scene.facts.model_copy(update={"ego": ego.model_copy(update=changes)})})
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [((1, 1), False), ((1, -1), True), ((-1, 1), True), ((0.4, 1), True), ((1, 2.2), True), ((0.6, 1.9), False)],
-)
-def test_velocities_are_those_of_the_places(tmp_path: Path, change: tuple[float, float], told: bool) -> None:
-    scene = turning(tmp_path)
-    yaw = np.radians(90) * np.arange(ARC_SWEEPS) / ARC_SWEEPS
-    velocity = 6.0 * np.column_stack([np.cos(yaw), np.sin(yaw), np.zeros(ARC_SWEEPS)]) / (*change, 1)
-    assert scene.facts.ego is not None
-    track = scene.facts.ego.track.model_copy(update={"velocity_mps": pack(velocity, SPEED_STEP_MPS)})
-    assert ("velocity_against_track" in doubts(with_ego(scene, track=track))) == told
-
-
-@pytest.mark.parametrize(
-    ("left", "gear", "told"), [(0.3, 1, False), (-0.3, 1, True), (-0.3, 0, True), (-0.3, -1, False)]
-)
-def test_a_car_turns_to_the_side_to_which_it_steers(tmp_path: Path, left: float, gear: int, told: bool) -> None:
-    """Ahead or out of gear; in reverse it may not."""
-    every = np.ones(ARC_SWEEPS)
-    said = {"throttle": every, "brake": 0 * every, "steering": left * every, "gear": gear * every}
-    controls = Controls(**{name: pack(values, 1e-4) for name, values in said.items()})
-    assert ("turns_against_steering" in doubts(with_ego(turning(tmp_path), controls=controls))) == told
-
-
-@pytest.mark.parametrize(("off_m", "told"), [(2.4, False), (2.6, True)])
-def test_a_box_holds_the_point_of_its_track(tmp_path: Path, off_m: float, told: bool) -> None:
-    scene = turning(tmp_path)
-    first, *rest = scene.facts.actors
-    assert first.box is not None
-    moved = first.model_copy(update={"box": first.box.model_copy(update={"middle_m": (off_m, 0.0, 0.0)})})
-    facts = scene.facts.model_copy(update={"actors": (moved, *rest)})
-    assert ("box_beside_its_point" in doubts(scene.model_copy(update={"facts": facts}))) == told
-
-
 @pytest.mark.real_data
 @pytest.mark.parametrize("change", ["none", "mirror", "aside", "ahead"])
 def test_real_boxes_in_space_lie_where_they_are_marked_in_the_picture(tmp_path: Path, change: str) -> None:
@@ -428,14 +314,6 @@ def test_angles_to_the_camera_that_nobody_measured_tell_nothing(
     text = "\n".join(line.format(n, a) for n, a in enumerate(alpha))
     (tmp_path / "label_02" / "0000.txt").write_text(text + "\n")
     assert ("turns_disagree" in doubts(read(tmp_path, KittiTracking()))) == (told and not constant)
-
-
-@pytest.mark.parametrize(("up_m", "told"), [(2.99, False), (3.01, True), (-2.99, False), (-3.01, True)])
-def test_things_stand_on_our_ground_or_near_it(tmp_path: Path, up_m: float, told: bool) -> None:
-    """By their feet, in the middle of all."""
-    rows = [box(s, name, tx_m=10.0 + 8 * n, tz_m=0.75 + up_m) for s in range(21) for n, name in enumerate("abc")]
-    scene = read(write_log(tmp_path, rows, [pose(s) for s in range(21)]), Argoverse2())
-    assert ("off_the_ground" in doubts(scene)) == told
 
 
 AHEAD = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
@@ -900,6 +778,29 @@ def test_paces_at_their_limits(scene: DriveScene, told: tuple[float, float] | No
     found = list(quality_checks._paces(DriveView(scene)))
     assert {(one.measured, one.limit) for one in found} == ({told} if told else set())
     assert {one.subject for one in found} == ({"ego", *(actor.id for actor in scene.facts.actors)} if told else set())
+
+
+@pytest.mark.parametrize(("up_m", "told"), [(2.99, False), (3.01, True), (-2.99, False), (-3.01, True)])
+def test_things_stand_on_our_ground_or_near_it(up_m: float, told: bool) -> None:
+    """By their feet, in the middle of all."""
+    box = VehicleBox(size_m=(4, 2, 1.5))
+    cars = [thing(f"v{n}", np.full((3, 3), 5 + up_m + 0.75 + 9 * (n - 1)), box=box) for n in range(3)]
+    ego = Ego(track=track(0, np.full((3, 3), 5.0), 0.0), point="rear")
+    view = DriveView(drive_of(np.arange(3.0), actors=tuple(cars), ego=ego))
+    found = [(one.subject, one.measured, one.limit) for one in quality_checks._heights(view)]
+    assert found == ([(car.id, 3.01, 3.0) for car in cars] if told else [])
+
+
+def test_boxes_hold_the_point_of_their_tracks_to_half_a_metre() -> None:
+    middles = [(2.49, 1.49, 9.0), (2.6, 0.0, 0.0), (-2.6, 0, 0), (0, 1.7, 0), (0, -1.51, 0)]
+    boxes = [VehicleBox(size_m=(4, 2, 1), middle_m=middle) for middle in middles]
+    actors = [thing(f"v{n}", np.zeros((2, 3)), box=box) for n, box in enumerate(boxes)]
+    ego = Ego(track=track(0, np.zeros((2, 3)), 0.0), point="rear", box=boxes[3])
+    scene = drive_of(np.arange(2.0), actors=(*actors, thing("bare", np.zeros((2, 3)))), ego=ego)
+    found = [(one.subject, one.measured, one.limit) for one in quality_checks._off_middle(scene)]
+    assert found == [
+        (name, off, 0.5) for name, off in (("v1", 0.6), ("v2", 0.6), ("v3", 0.7), ("v4", 0.51), ("ego", 0.7))
+    ]
 
 
 @pytest.mark.parametrize(("times", "told"), [([299, 300, 301], False), ([299, 300.5, 301], True), ([1, 1, 901], False)])

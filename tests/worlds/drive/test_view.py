@@ -51,46 +51,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> DriveScene:
     return read(root, Argoverse2())
 
 
-def test_places_about_our_car(scene: DriveScene) -> None:
-    view = DriveView(scene)
-    ahead, bollard, still = (view.row(name) for name in ("a", "bollard", "still"))
-    assert view.relative_m[ahead].round(9).tolist() == [[10.0, 0.0, 0.75]] * 21
-    assert view.relative_m[still, 20].round(9).tolist() == [0.0, -3.0, 0.75]
-    assert view.bearing_deg[still, 20].round(9) == -90.0
-    assert view.heading_deg[ahead].tolist() == [0.0] * 21
-    assert view.distance_m[bollard, 3] == pytest.approx(np.hypot(10, 2))
-    assert view.present.sum(1).tolist() == [21, 1, 21]
-    # Our front is 3.5 m ahead of the rear axle, its rear bumper 8 m; the bollard's box is no other.
-    assert view.gap_m(0).round(9)[ahead] == 4.5
-    assert view.gap_m(3).round(9)[bollard] == 4.5
-    assert np.isnan(view.gap_m(4)[bollard])
-
-
-def test_movement_is_over_ground(scene: DriveScene) -> None:
-    view = DriveView(scene)
-    assert np.allclose(view.speed_mps[view.row("a")], 10)
-    assert np.allclose(view.speed_mps[view.row("still")], 0)
-    assert np.isnan(view.speed_mps[view.row("bollard")]).all()  # one place makes no speed
-    assert np.allclose(view.ego_speed_mps, 10)
-    assert np.allclose(view.ego_acceleration_mps2, 0)
-    assert np.allclose(view.ego_turn_dps, 0)
-    assert np.allclose(view.ego_velocity_mps[:, 1], 10)
-
-
-def test_lanes_hold_what_stands_in_them(scene: DriveScene) -> None:
-    view = DriveView(scene)
-    points = np.array([[100.0, 210.0], [101.5, 219.0], [110.0, 210.0], [np.nan, 0.0]])
-    assert view.lanes_at(points) == [[0], [0], [], []]
-
-
-def test_a_doubt_hides_its_actor_or_its_stretch_of_it(scene: DriveScene) -> None:
-    whole = doubt("size_varies", "still", "", "")
-    part = doubt("jump", "a", "", "").model_copy(update={"stretches": ((0.5, 1.0),)})
-    ours = doubt("jump", "ego", "", "").model_copy(update={"stretches": ((1.5, 1.6),)})
-    view = DriveView(scene.model_copy(update={"findings": (whole, part, ours)}))
-    assert not view.present[view.row("still")].any()
-    assert np.flatnonzero(~view.present[view.row("a")]).tolist() == [5, 6, 7, 8, 9, 10]
-    assert np.flatnonzero(np.isnan(view.ego_speed_mps)).tolist() == [10, 11, 15, 16, 20]
+def test_where_our_own_way_is_in_doubt_all_is(scene: DriveScene) -> None:
     nowhere = DriveView(scene.model_copy(update={"findings": (doubt("two_egos", "ego", "", ""),)}))
     assert not nowhere.ego_moves
     assert np.isnan(nowhere.relative_m).all()
@@ -124,62 +85,13 @@ FRONT = DriveCamera(
 FILM = Video(path="front.mp4", fps=10, frames=21, width=100, height=100)
 
 
-@pytest.mark.parametrize(
-    ("ahead_m", "left_m", "filmed", "mapped"),
-    [(10, 9.9, 1, 1), (10, 10.1, 0, 1), (10, -9.9, 1, 1), (-10, 0, 0, 1), (-51.9, 79, 0, 1), (-52.1, 0, 0, 0),
-     (59.9, 59.8, 1, 1), (60.1, 60, 1, 0), (80, 80.1, 0, 0)],
-)  # fmt: skip
-def test_who_is_in_the_picture(ahead_m: float, left_m: float, filmed: int, mapped: int, scene: DriveScene) -> None:
-    """Of a camera at our point that looks ahead and sees a right angle; and of the film from above."""
-    unknown = FRONT.model_copy(update={"place_m": None})
-    for video, own, expected in ((None, FRONT, mapped), (FILM, FRONT, filmed), (FILM, unknown, None)):
-        view = DriveView(scene.model_copy(update={"video": video}).with_facts(cameras=(own,)))
-        view.place_m[0, 0] = (100 - left_m, 200 + ahead_m, 5)  # we are at 100, 200 and look north
-        assert view.pictured(0, 0) == expected
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({}, False),
-        ({"centre_px": (74, 26)}, False),
-        ({"centre_px": (76, 50)}, True),
-        ({"focal_px": (9, 9)}, True),
-        ({"focal_px": (990, 990)}, False),
-        ({"focal_px": (1010, 1010)}, True),
-        ({"focal_px": (50, 61)}, True),
-        ({"place_m": (0.0, 0.0, 21.0)}, True),
-        ({"ego_from_camera": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))}, True),  # no optical axes
-        ({"ego_from_camera": ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))}, True),  # upside down
-        ({"ego_from_camera": ((0.0, -1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 0.0, -1.0))}, False),  # looks down
-        ({"width": 100, "height": 90}, True),
-    ],
-)
-def test_a_calibration_that_is_no_cameras_is_in_doubt_and_not_used(
-    change: dict[str, Any], told: bool, scene: DriveScene
-) -> None:
-    own = scene.model_copy(update={"video": FILM}).with_facts(cameras=(FRONT.model_copy(update=change),))
-    found = [finding for finding in examine(own) if finding.name == "bad_calibration"]
-    assert [finding.subject for finding in found] == (["front"] if told else [])
-    doubted = own.model_copy(update={"findings": tuple(found)})
-    assert (DriveView(doubted).camera is None) is told
-
-
-def test_how_large_cars_are_in_a_film_and_what_stands_before_them(scene: DriveScene) -> None:
-    """The car 10 m ahead is 12.5 pixels wide and 9.375 high, by its rear; of the one at the roadside, from the 54.5th
-    to the 61.1th column, that hides 8 of 32. A bollard of the fourth sweep is not there yet.
-    """
-    view = DriveView(scene.model_copy(update={"video": FILM}).with_facts(cameras=(FRONT,)))
-    ahead, bollard, still = (view.row(name) for name in ("a", "bollard", "still"))
-    size, hidden = view.in_film(0)
-    assert size[[ahead, still]] == pytest.approx(
-        [(12.5 * 9.375) ** 0.5, (50 * (4 / 18 - 2 / 22) * 50 * 1.5 / 18) ** 0.5]
-    )
-    assert hidden[[ahead, still]].tolist() == [0, 0.25]
-    assert np.isnan([size[bollard], hidden[bollard]]).all()
-    assert np.isnan(view.in_film(20)[0][still]), "beside the camera"
-    bare = DriveView(scene.model_copy(update={"video": FILM}))
-    assert np.isnan(bare.in_film(0)).all()
+def test_a_camera_in_doubt_is_not_used(scene: DriveScene) -> None:
+    own = scene.model_copy(update={"video": FILM}).with_facts(cameras=(FRONT,))
+    assert (DriveView(own).camera, examine(own)) == (FRONT, ())
+    narrow = own.with_facts(cameras=(FRONT.model_copy(update={"focal_px": (50, 61)}),))
+    view = DriveView(narrow.model_copy(update={"findings": examine(narrow)}))
+    assert (list(view.doubts), view.camera) == (["front"], None)
+    assert np.isnan(view.in_film(0)).all()
 
 
 def test_brake_lights_are_drawn_at_the_rear(scene: DriveScene) -> None:
@@ -221,40 +133,6 @@ def of_colour(picture: Picture, colour: tuple[int, int, int]) -> npt.NDArray[np.
     return np.column_stack([x, y])
 
 
-def test_things_stand_where_the_log_has_them(tmp_path: Path) -> None:
-    first = film(tmp_path, 16)[0]
-    middle = of_colour(first, COLOURS["car"]).mean(0)
-    own = np.array([WIDE / 2, first.shape[0] / 2])
-    ahead, left = (own - middle)[::-1] / PX_PER_M
-    assert (ahead, left) == pytest.approx((10, 5), abs=0.35), "a pixel is a third of a metre"
-    assert (first[348, WIDE - 80 : WIDE - 40] == INK["text"]).all(1).sum() == 10 * PX_PER_M, "the bar of 10 m"
-    edges_m = (WIDE / 2 - of_colour(first, INK["edge"])[:, 0]) / PX_PER_M
-    assert {round(left) for left in edges_m.tolist()} == {-2, 2}, "of our lane"
-    x, y = np.ptp(of_colour(first, COLOURS["car"]), axis=0)
-    assert (x, y) == pytest.approx((4, 10), abs=2), "2 m wide, 4 m long, heading as we do; its edges are black"
-
-
-@pytest.mark.parametrize(("apart_m", "share"), [(0.0, 1.0), (0.7, 0.564), (0.9, 0.443), (2.1, 0.0)])
-def test_how_much_of_a_dot_another_covers(tmp_path: Path, apart_m: float, share: float) -> None:
-    """Two discs of 1 m: 2 arccos(d / 2) - d / 2 sqrt(4 - d²), of π; the later one lies over the earlier one."""
-    small = {"length_m": 0.6, "width_m": 0.6, "category": "PEDESTRIAN"}
-    rows = [box(n, name, ty_m=5.0 + apart_m * (name == "b"), **small) for n in range(3) for name in "ab"]
-    view = DriveView(read(write_log(tmp_path, rows, [pose(n) for n in range(3)]), Argoverse2()))
-    size, hidden = view.in_film(0)
-    assert np.isnan(size).all()
-    assert hidden[[view.row("a"), view.row("b")]] == pytest.approx([share, 0.0], abs=0.005)
-
-
-def test_small_marks_lie_over_large_ones(tmp_path: Path) -> None:
-    """Of 8 m² a dot of π m² in the middle covers 0.39; our own mark, over which another car stands, lies below all."""
-    person = box(0, "b", category="PEDESTRIAN", length_m=0.6, width_m=0.6)
-    rows = [box(0), person, box(0, "z", tx_m=3.0), box(1), person | {"timestamp_ns": box(1)["timestamp_ns"]}]
-    view = DriveView(read(write_log(tmp_path, rows, [pose(0), pose(1)]), Argoverse2()))
-    assert view.drawn_marks(0).order.tolist() == [view.row(name) for name in "azb"]
-    hidden = view.in_film(0)[1]
-    assert hidden[[view.row(name) for name in "abz"]] == pytest.approx([0.39, 0.0, 0.0], abs=0.005)
-
-
 def test_no_picture_knows_what_comes_later(tmp_path: Path) -> None:
     whole, part = film(tmp_path / "whole", 20), film(tmp_path / "part", 12)
     assert len(part) == 12
@@ -270,16 +148,6 @@ def test_colours_are_far_apart_and_far_from_those_of_the_page() -> None:
     apart[np.arange(len(COLOURS)), np.arange(len(COLOURS))] = np.inf
     assert apart.min() > 30
     assert apart[:9, :9].min() > 45
-
-
-def test_the_legend_says_what_lines_and_grounds_are(tmp_path: Path) -> None:
-    """Our car always, and of a map what it has."""
-    scene = read(write_log(tmp_path, [box(0), box(1)], [pose(0), pose(1)], [lane(1)]), Argoverse2())
-    bare = scene.with_facts(crossings=(), drivable=())
-    for one, in_map in ((scene, True), (bare, False)):
-        legend = next(iter(drawn(one).frames()))[:290, WIDE + 10 : WIDE + 21]
-        shown = {name for name in ("own", "amber", "road") if (legend == INK[name]).all(2).any()}
-        assert shown == ({"own", "amber", "road"} if in_map else {"own"})
 
 
 def test_the_legend_names_every_kind_in_the_picture(tmp_path: Path) -> None:

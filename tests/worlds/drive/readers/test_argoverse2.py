@@ -140,15 +140,6 @@ def test_what_is_wrong_with_boxes_is_a_doubt_about_them(
     assert [actor.id for actor in scene.facts.actors] == ["a"]
 
 
-@pytest.mark.parametrize(("longest_m", "told"), [(0.1, []), (0.101, ["size_varies"])])
-def test_a_size_may_vary_by_five_centimetres(longest_m: float, told: list[str]) -> None:
-    findings = Findings()
-    found = steady_box(np.array([[0.05, 1.0, 2.0], [longest_m, 1.0, 2.0], [np.nan, 9.0, 9.0]]), "a", findings)
-    assert found
-    assert found.size_m == pytest.approx(((0.05 + longest_m) / 2, 1.0, 2.0))
-    assert [finding.name for finding in findings.items] == told
-
-
 def test_our_own_car_among_the_tracks_tells_its_size(tmp_path: Path) -> None:
     own = [box(s, track="e", category="EGO_VEHICLE", tx_m=1.4, length_m=4.9) for s in (0, 1)]
     scene = read(write_log(tmp_path, [box(0), *own], [pose(0), pose(1)]), Argoverse2())
