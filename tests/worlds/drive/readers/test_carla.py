@@ -16,7 +16,7 @@ from pipeline.core.findings import Findings
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import TABLES, Added, read_carla_log
 from pipeline.reading.doctor import inspect
-from pipeline.samples.drive.carla import packet, recording_bytes
+from pipeline.samples.drive.carla import START_S, packet, recording_bytes
 from pipeline.samples.drive.plan import PLANS
 from pipeline.worlds.drive.facts import ActorTrack, DriveScene
 from pipeline.worlds.drive.readers.carla import Carla, _frames_in_order
@@ -153,6 +153,7 @@ def read_bytes(folder: Path, raw: bytes, reader: Carla | None = None) -> DriveSc
 
 def test_right_is_negative_and_angles_turn_round(tmp_path: Path) -> None:
     facts = read_bytes(tmp_path, recording()).facts
+    assert facts.start_ns == START_S * 1_000_000_000
     (other,) = facts.actors
     assert other.track.place_m.array.tolist() == [[10.0, -2.0, 0.0]] * 2
     assert other.track.yaw_deg.array.tolist() == [[-90.0]] * 2
@@ -198,12 +199,14 @@ def test_what_is_odd_in_a_recording_is_told(tmp_path: Path) -> None:
     lost = found(read_bytes(tmp_path, recording(None, POSITION=deep)))["hidden_under_ground"]
     assert (lost.subject, lost.severity, lost.measured) == ("2", "note", 1)
     lights = [
-        Added(0, n, 3, (0.0, 0.0, 0.0), (0.0, 0.0, yaw), "traffic.traffic_light", {})
-        for n, yaw in ((8, 90.0), (9, np.nan))
+        Added(0, n, 3, (1234.567, 0.0, z), (0.0, 0.0, yaw), "traffic.traffic_light", {})
+        for n, yaw, z in ((8, 90.00126, 0.0), (9, np.nan, 0.0), (7, 0.0, 1.1e7))
     ]
     scene = read_bytes(tmp_path, recording(None, actor(1, "hero"), *lights))
-    assert found(scene)["place_not_finite"].subject == "9"
-    assert [light.id for light in scene.facts.lights] == ["8"]
+    lost = {f.subject: (f.measured, f.limit) for f in scene.findings if f.name == "place_not_finite"}
+    assert lost == {"9": (1, 0), "7": (1, 0)}
+    (light,) = scene.facts.lights
+    assert (light.id, light.place_m, light.yaw_deg) == ("8", (12.3457, 0.0, 0.0), -90.0013)
     assert "-0.0" not in str(scene.facts.lights), "right is left turned round, also of 0"
 
 
@@ -241,7 +244,7 @@ def test_which_car_is_ours_can_be_said(tmp_path: Path) -> None:
 def test_collisions_lamps_and_boxes_by_hand(tmp_path: Path) -> None:
     times_s = np.arange(6) / 10
     hits = [[], [(0, 1, 2, (1, 0))], [(0, 2, 1, (0, 1))], [], [(0, 1, 2, (1, 0))], [(0, 2, 999, (0, 0))]]
-    boxes = [[(2, (10, 20, 70), (200, 90, 70))]] + [[]] * 5
+    boxes = [[(2, (10.126, 20, 70), (200, 90.0026, 70))]] + [[]] * 5
     lit = [[(2, bits)] for bits in (0, 0, 8, 8 | 32, 8 | 32, 0)]
     driven = [[], *([(1, 0.25, 0.5, 0.0, hand, 2)] for hand in (0, 1)), [], [], []]
     facts = read_bytes(tmp_path, recording(times_s, COLLISION=hits, BOX=boxes, LAMPS=lit, VEHICLE=driven)).facts
@@ -255,7 +258,7 @@ def test_collisions_lamps_and_boxes_by_hand(tmp_path: Path) -> None:
         (5, "2", None),
     ]
     (other,) = facts.actors
-    assert (other.box.size_m, other.box.middle_m) == ((4.0, 1.8, 1.4), (0.1, -0.2, 0.7))
+    assert (other.box.size_m, other.box.middle_m) == ((4.0, 1.8001, 1.4), (0.1013, -0.2, 0.7))
     assert [(lamps.index, lamps.lit) for lamps in other.lamps or ()] == [
         (0, ()),
         (2, ("brake",)),
@@ -267,8 +270,8 @@ def test_collisions_lamps_and_boxes_by_hand(tmp_path: Path) -> None:
 
 def test_a_camera_that_looks_down_to_the_right() -> None:
     said = {"image_size_x": "800", "image_size_y": "600", "fov": "90"}
-    camera = camera_of(Added(0, 5, 5, (100.0, 50.0, 200.0), (0.0, -30.0, 90.0), "sensor.camera.rgb", said))
-    assert camera.place_m == (1.0, -0.5, 2.0)
+    camera = camera_of(Added(0, 5, 5, (100.126, 50.0, 200.0), (0.0, -30.0, 90.0), "sensor.camera.rgb", said))
+    assert camera.place_m == (1.0013, -0.5, 2.0)
     assert (camera.width, camera.height, camera.centre_px) == (800, 600, (400, 300))
     assert camera.focal_px == pytest.approx((400, 400))
     axes = np.array(camera.ego_from_camera)

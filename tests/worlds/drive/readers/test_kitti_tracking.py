@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +14,11 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.findings import Findings
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.plan import PLANS
-from pipeline.worlds.drive.readers.kitti_poses import _imu_from_camera, _turns
+from pipeline.worlds.drive.readers.kitti_poses import Calibration, _imu_from_camera, read_oxts
 from pipeline.worlds.drive.readers.kitti_tracking import KittiTracking, _pictures
 from pipeline.worlds.drive.view import DriveView
 from tests.conftest import REAL_DATA
@@ -211,6 +213,132 @@ def test_what_the_camera_sees_is_led_back_to_the_imu() -> None:
     assert _imu_from_camera(told | {"rectify": 1.01 * rectify}) is None
 
 
-def test_an_imu_turns_by_roll_then_pitch_then_yaw() -> None:
-    angles = np.random.default_rng(0).uniform(-1.5, 1.5, (5, 3))
-    np.testing.assert_allclose(_turns(*angles.T), Rotation.from_euler("xyz", angles).as_matrix(), atol=1e-12)
+def test_marks_and_turns_that_disagree_are_measured_as_a_plain_projection_does(tmp_path: Path) -> None:
+    """Corners turned about the axis downwards, seen by a camera whose pixels are no squares; marks are off by a third.
+
+    What is cut off, behind the camera or nowhere has no say, nor have angles beyond a half turn.
+    """
+    rng = np.random.default_rng(9)
+    projection = np.array([[700, 0, 600, 45], [0, 650, 180, -20], [0, 0, 1, 0.1]])
+    lines, shares, off = [], [], []
+    for n in range(31):
+        height, width, length = rng.uniform((1.2, 1.5, 3), (2, 2.5, 6))
+        x, y, z, turn = rng.uniform((-5, 1.2, 9, -3), (5, 2, 30, 3)).tolist()
+        z = 2.9 if n == 29 else z
+        truncated = 0.1 if n == 30 else 0
+        about_y = Rotation.from_euler("y", turn).as_matrix()
+        corners = [
+            about_y @ (length * a, -height * c, width * b) + (x, y, z)
+            for a in (-0.5, 0.5) for b in (-0.5, 0.5) for c in (0, 1)
+        ]  # fmt: skip
+        seen = np.array([projection @ [*corner, 1] for corner in corners])
+        seen = seen[:, :2] / seen[:, 2:]
+        low, high = seen.min(0), seen.max(0)
+        beside = (high - low) * rng.uniform(0.05, 0.3, 2)
+        both = (high - low - beside).prod()
+        shares.append(both / (2 * (high - low).prod() - both))
+        bearing, error = np.arctan2(x, z), rng.uniform(0.15, 0.4)
+        alpha = (turn - bearing - error + np.pi) % (2 * np.pi) - np.pi if n else 7.0
+        off.append(error)
+        marks = " ".join(f"{v:.6f}" for v in (*low + beside, *high + beside))
+        numbers = f"{height:.9f} {width:.9f} {length:.9f} {x:.9f} {y:.9f} {z:.9f} {turn:.9f}"
+        lines.append(f"{n} {n % 4} Car {truncated} 0 {alpha:.9f} {marks} {numbers}")
+    write(tmp_path, *lines)
+    (tmp_path / "calib").mkdir()
+    (tmp_path / "calib" / "0000.txt").write_text("P2: " + " ".join(map(str, projection.ravel())) + "\n")
+    findings = read(tmp_path, KittiTracking()).findings
+    told = {
+        "turns_disagree": (round(float(np.degrees(np.median([*off[1:29], off[30]]))), 1), 10.0),
+        "boxes_off_the_picture": (round(float(np.median(shares[:29])), 3), 0.7),
+    }
+    for name, known in told.items():
+        found_of = {one.subject: (one.measured, one.limit) for one in findings if one.name == name}
+        assert found_of == dict.fromkeys("0123", known)
+
+
+def test_poses_are_those_of_the_devkit_written_out_plainly() -> None:
+    """Mercator at the first latitude, matrices multiplied frame by frame; an IMU, a camera on it, at any turn."""
+    rng = np.random.default_rng(12)
+    rows = rng.uniform(-1, 1, (8, 30)) * [0.001, 0.001, 30, *[1.5] * 3, *[20] * 5, *[1] * 19] + [49.01, 8.43, *[0] * 28]
+    rows[[5, 6, 7], [0, 1, 2]] = 89.1, -180.1, 9001
+    mounted = np.c_[Rotation.random(rng=rng).as_matrix(), rng.normal(size=3)]
+    text = "\n".join(" ".join(f"{v:.12f}" for v in row) for row in rows) + "\n1 2 3\nno number\n"
+    files: Any = SimpleNamespace(text=lambda _: text)
+    findings = Findings()
+    poses = read_oxts(files, Path("oxts.txt"), Calibration({}, mounted), findings)
+    assert [(one.name, one.measured, one.limit) for one in findings.items] == [("unusable_pose", 5, 0)]
+    scale = np.cos(rows[0, 0] * np.pi / 180)
+    places = []
+    for lat, lon, alt, roll, pitch, yaw, north, east, _, _, up, *_ in rows[:5].tolist():
+        imu = np.eye(4)
+        about = [
+            Rotation.from_euler(axis, angle).as_matrix() for axis, angle in zip("zyx", (yaw, pitch, roll), strict=True)
+        ]
+        imu[:3, :3] = about[0] @ about[1] @ about[2]
+        imu[0, 3] = scale * lon * np.pi * 6378137 / 180
+        imu[1, 3] = scale * 6378137 * np.log(np.tan((90 + lat) * np.pi / 360))
+        imu[2, 3] = alt
+        camera = imu @ [*mounted, [0, 0, 0, 1]]
+        n = len(places)
+        places.append(camera[:3, 3])
+        np.testing.assert_allclose(poses.place_m[n], camera[:3, 3] - places[0], atol=1e-6)
+        np.testing.assert_allclose(
+            poses.axes[n], np.stack([camera[:3, 2], -camera[:3, 0], -camera[:3, 1]], 1), atol=1e-9
+        )
+        np.testing.assert_allclose(poses.velocity_mps[n], [east, north, up])
+    assert np.isnan(poses.place_m[5:]).all()
+    text = "no number\n"
+    assert read_oxts(files, Path("oxts.txt"), Calibration({}, mounted), Findings()) is None
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "alt", "sound"), [(89, -180, 9000, 1), (-89, 180, -9000, 1), (89.1, 0, 0, 0), (0, 0, -9001, 0)]
+)
+def test_latitudes_and_heights_of_roads(lat: float, lon: float, alt: float, sound: bool) -> None:
+    files: Any = SimpleNamespace(text=lambda _: f"{lat} {lon} {alt} 0 0 0 0 0 0 0 0\n")
+    poses = read_oxts(files, Path("x"), Calibration({}, np.eye(4)[:3]), Findings())
+    assert (poses is not None) == sound
+
+
+@pytest.mark.parametrize(
+    ("changes", "known"),
+    [
+        ({}, True),
+        ({(0, 0): -700}, False),
+        ({(1, 1): 0}, False),
+        ({(2, 2): 0}, False),
+        ({(0, 0): 1, (1, 1): 0.9}, False),
+    ],
+)
+def test_a_camera_stands_where_its_projection_is_nothing(
+    tmp_path: Path, changes: dict[Any, float], known: bool
+) -> None:
+    """0.3 m to the right, 0.2 m up and 0.1234567 m ahead of the grey camera; of rotation matrices 9 numbers will do."""
+    lens = np.array([[700.0, 0, 30], [0, 650, 18], [0, 0, 1]])
+    projection = np.c_[lens, -lens @ [0.3, -0.2, 0.1234567]]
+    for at, value in changes.items():
+        projection[at] = value
+    root = write(tmp_path, label(0), label(9))
+    (root / "calib").mkdir()
+    text = "\n".join(
+        [
+            "P2 " + " ".join(map(str, projection.ravel().tolist())),
+            "R_rect 1 0 0 0 1 0 0 0 1",
+            "P1: 1e6 2",
+            "P3: 1e6" + " 2" * 11,
+        ]
+    )
+    (root / "calib" / "0000.txt").write_text(text)
+    (root / "image_02" / "0000").mkdir(parents=True)
+    Image.new("L", (62, 37)).save(root / "image_02" / "0000" / "000003.png")
+    scene = read(root, KittiTracking())
+    assert [(one.name, one.measured, one.limit) for one in scene.findings] == [
+        ("bad_calibration", n, 12) for n in (2, 12)
+    ]
+    assert [camera.model_dump() for camera in scene.facts.cameras] == [
+        {
+            "name": "image_02", "width": 62, "height": 37, "focal_px": (700, 650), "centre_px": (30, 18),
+            "ego_from_camera": ((0, 0, 1), (-1, 0, 0), (0, -1, 0)), "place_m": (0.123457, -0.3, 0.2),
+        }
+    ] * known  # fmt: skip
+    assert (scene.video.fps, scene.video.frames) == (10, 10)
