@@ -156,8 +156,11 @@ class ArmView:
         if self.scene.video is None:
             return np.asarray(self.in_maps(place_m).all(0), dtype=np.float64)
         camera = self.camera
-        lens = camera and (camera.place_m, camera.world_from_camera, camera.focal_px, camera.centre_px, camera.width)
-        if camera is None or lens is None or None in lens or camera.moves is not False:
+        if (
+            camera is None
+            or camera.moves is not False
+            or None in (camera.place_m, camera.world_from_camera, camera.focal_px, camera.centre_px, camera.width)
+        ):
             return np.full(len(place_m), np.nan)
         local = (place_m - np.array(camera.place_m)) @ np.array(camera.world_from_camera)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -177,8 +177,6 @@ class DriveView:
         about_us = turned_about_z(offset, -self.ego_yaw_deg[index, None])
         local = (about_us - np.array(shot.place_m)) @ np.array(shot.ego_from_camera)
         known = np.flatnonzero((local[..., 2] > BEFORE_CAMERA_M).all(1))  # never where one is NaN
-        if not len(known):
-            return size, hidden
         xy = local[known, :, :2] / local[known, :, 2:]
         low, high, depth_m = xy.min(1), xy.max(1), local[known, :, 2]
         size[known] = np.sqrt(((high - low) * np.array(shot.focal_px)).prod(1))
@@ -318,11 +316,10 @@ class DriveView:
     def lanes_at(self, points: FloatArray) -> list[list[int]]:
         """The lanes, by index, that hold each of some points (N, 2); several within a junction."""
         found: list[list[int]] = [[] for _ in points]
-        if self.facts.lanes and len(points):
-            known = np.flatnonzero(~np.isnan(points).any(1))
-            at, lanes = self._lane_tree.query(shapely.points(points[known]), predicate="intersects")
-            for point, lane in sorted(zip(known[at].tolist(), lanes.tolist(), strict=True)):
-                found[point].append(lane)
+        known = np.flatnonzero(~np.isnan(points).any(1))
+        at, lanes = self._lane_tree.query(shapely.points(points[known]), predicate="intersects")
+        for point, lane in sorted(zip(known[at].tolist(), lanes.tolist(), strict=True)):
+            found[point].append(lane)
         return found
 
     @cached_property

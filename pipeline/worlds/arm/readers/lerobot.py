@@ -85,7 +85,7 @@ def instructions(files: SceneFiles, row: dict[str, Any], numbers: FloatArray, fi
         with faults_of(path, AGAIN, files.scene):
             names = columns_of(path)
         words = next((name for name in ("task", "__index_level_0__") if name in names), None)
-        if words is not None and "task_index" in names and numbers.size:
+        if words is not None and "task_index" in names:
             rows = rows_of(path, ("task_index", words), None)
             table = {n: text for n, text in zip(rows["task_index"], rows[words], strict=True) if isinstance(text, str)}
             texts = [
@@ -113,7 +113,7 @@ def cameras_of(
 ) -> tuple[tuple[ArmCamera, ...], Video | None]:
     """The cameras that the dataset names, and the first one's video, of which the episode is a part.
 
-    Its length is held against the times (N,) of the rows: each is one picture.
+    Its length is held against the times (N,) of the rows, two at least: each is one picture.
     """
     cameras: list[ArmCamera] = []
     video = None
@@ -137,7 +137,7 @@ def cameras_of(
                 )
                 findings.add(doubt("rows_missing", "video", message, AGAIN, frames, 1, "pictures"))
             else:
-                lasts_s = float(times_s[-1]) * len(times_s) / max(len(times_s) - 1, 1)
+                lasts_s = float(times_s[-1]) * len(times_s) / (len(times_s) - 1)
                 off_s, most_s = abs(frames / facts.fps - lasts_s), max(FILM_OFF_MAX_S, FILM_OFF_MAX * lasts_s)
                 if off_s > most_s:
                     message = (

@@ -108,7 +108,7 @@ class RLBench(FolderReader):
         arm = None if joints is None else placed(joints.arm, joints.position, tip, findings)
         cameras = cameras_of(rows, files.path)
         state = stacked(rows, "task_low_dim_state", findings)
-        video = _video(files, len(rows), 1 / (seconds[1] - seconds[0]) if len(seconds) > 1 else None, findings)
+        video = _video(files, len(rows), 1 / (seconds[1] - seconds[0]), findings)
         instructions = _instructions(files, findings)
         items, complete, success = _items(task, state, instructions), False, None
         if (files.path / THINGS).is_file():
@@ -208,13 +208,12 @@ def _gripper(rows: list[dict[str, Any]], findings: Findings) -> Gripper | None:
             message = f"gripper_open is not between 0 and 1 at {int(bad.sum())} times"
             findings.add(doubt("unusable_opening", "gripper", message, "record it again", int(bad.sum()), 0, "times"))
         opening = np.where(bad, np.nan, opening[:, :1])
-    both = fingers is not None and fingers.shape[1] == FINGERS
     return Gripper(
         point="the point between the finger tips",
         place_m=None if pose is None else pack(pose[:, :3], PLACE_STEP_M),
         turn_wxyz=None if pose is None else pack(turns_wxyz(pose[:, 3:], findings), TURN_STEP),
         opening=None if opening is None else pack(opening, SHARE_STEP),
-        width_m=pack(fingers.sum(1), PLACE_STEP_M) if fingers is not None and both else None,
+        width_m=None if fingers is None or fingers.shape[1] != FINGERS else pack(fingers.sum(1), PLACE_STEP_M),
     )
 
 
@@ -232,7 +231,7 @@ def _items(task: str | None, state: FloatArray | None, instructions: Sequence[st
     return (SceneItem(id=name, category=category, role="target", attributes=looks, place_m=pack(state, PLACE_STEP_M)),)
 
 
-def _video(files: SceneFiles, count: int, fps: float | None, findings: Findings) -> Video | None:
+def _video(files: SceneFiles, count: int, fps: float, findings: Findings) -> Video | None:
     """The pictures of the first camera that has one for each observation."""
     for camera in CAMERAS:
         folder = files.path / f"{camera}_rgb"

@@ -120,21 +120,22 @@ def cameras_of(rows: Sequence[Mapping[str, Any]], folder: Path) -> tuple[ArmCame
     for name in CAMERAS:
         poses = [_matrix(misc.get(f"{name}_camera_extrinsics"), (4, 4)) for misc in told]
         sound = [pose for pose in poses if pose is not None and _is_rotation(pose[:3, :3])]
-        lens = _matrix(told[0].get(f"{name}_camera_intrinsics"), (3, 3)) if told else None
+        lens = _matrix(told[0].get(f"{name}_camera_intrinsics"), (3, 3))
+        if lens is not None and not np.diag(lens)[:2].all():
+            lens = None
         pictures = folder / f"{name}_rgb"
         size = size_of(pictures / "0.png") if (pictures / "0.png").is_file() else None
         if not sound and size is None:
             continue
         places = np.array([pose[:3, 3] for pose in sound])
         rotation = None if not sound else sound[0][:3, :3] @ _FLIP
-        pinhole = lens is not None and lens[0, 0] != 0 and lens[1, 1] != 0
         found.append(
             ArmCamera(
                 name=name,
                 width=size[0] if size else None,
                 height=size[1] if size else None,
-                focal_px=(abs(float(lens[0, 0])), abs(float(lens[1, 1]))) if lens is not None and pinhole else None,
-                centre_px=(float(lens[0, 2]), float(lens[1, 2])) if lens is not None and pinhole else None,
+                focal_px=None if lens is None else (abs(float(lens[0, 0])), abs(float(lens[1, 1]))),
+                centre_px=None if lens is None else (float(lens[0, 2]), float(lens[1, 2])),
                 place_m=tuple(places[0].tolist()) if sound else None,
                 world_from_camera=None if rotation is None else (rotation + 0.0).tolist(),  # no -0.0
                 moves=bool((np.ptp(places, axis=0) > _STILL_M).any()) if sound else None,
