@@ -106,7 +106,7 @@ def _calibration(view: DriveView) -> Iterator[Finding]:
     off_middle = float(np.abs(np.array(camera.centre_px) / sides - 0.5).max())
     widths, stretched = fx / camera.width, max(fx / fy, fy / fx)
     away_m = float(np.sqrt((np.array(camera.place_m or (0.0, 0.0, 0.0)) ** 2).sum()))
-    _, falls, rises = (0.0, -1.0, 0.0) if camera.ego_from_camera is None else camera.ego_from_camera[2]
+    falls, rises = (-1.0, 0.0) if camera.ego_from_camera is None else camera.ego_from_camera[2][1:]
     video = view.scene.video
     shape = 1.0
     if video is not None and video.width and video.height:
@@ -251,8 +251,9 @@ def _against_the_road(view: DriveView) -> Iterator[Finding]:
             moves & ours & (np.abs(view.heading_deg[rows][:, times]) > 180 - COMES_DEG) & (np.abs(left_m) < ACROSS_M)
         )
     town = (view.facts.map_name or "").lower()
-    keeps = 1 if town in KEEP_RIGHT or town.startswith(("boston", "palo")) else -1 if "singapore" in town else 0
-    sides = [keeps * float(np.median(left_m[row, came])) for row, came in enumerate(comes) if keeps and came.any()]
+    on_left, on_right = "singapore" in town, town in KEEP_RIGHT or town.startswith(("boston", "palo"))
+    sides = [float(np.median(left_m[row, came])) for row, came in enumerate(comes) if came.any()]
+    other_side = [side > 0 if on_left else side < 0 for side in sides] if on_left or on_right else []
     place = np.concatenate([view.place_m[rows][:, times][moves], view.ego_m[times][ours]])[:, :2]
     yaw = np.concatenate([view.yaw_deg[rows][:, times][moves], view.ego_yaw_deg[times][ours]])
     road = [shapely.Polygon([(x, y) for x, y, _ in outline]) for outline in view.facts.drivable] or view.lane_polygons
@@ -263,7 +264,7 @@ def _against_the_road(view: DriveView) -> Iterator[Finding]:
         ("moments of movement of others, {} are beside the roads of the map", beside[: moves.sum()], MOMENTS_MIN),
         ("moments of our own movement, {} are beside the roads of the map", beside[moves.sum() :], MOMENTS_MIN),
         ("moments of movement in lanes, {} are against them", against, MOMENTS_MIN),
-        ("vehicles that come towards us, {} come on the other side than they do there", np.less(sides, 0), JUDGED_MIN),
+        ("vehicles that come towards us, {} come on the other side than they do there", other_side, JUDGED_MIN),
     ):
         if len(wrong) >= least and (share := float(np.mean(wrong))) > AGAINST_SHARE:
             message = f"of {len(wrong)} {what.format(int(np.sum(wrong)))}"
