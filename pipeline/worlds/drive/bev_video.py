@@ -160,7 +160,7 @@ class _DriveVideo:
             outline = own + turned_about_z(half + np.array(ego.box.middle_m[:2]), np.full(4, yaw))
             raster.shape(place(outline), INK["own"], INK["text"])
         raster.dot(place(own), 3, INK["own"], INK["text"])
-        raster.line(place(own) - np.array([[0.0, 0.0], [0.0, 16.0]]), INK["own"], 3)
+        raster.line(np.stack([place(own), place(own) - np.array([0.0, 16.0])]), INK["own"], 3)
         lit = self.view.lit_at(EGO, index) or ()
         if "brake" in lit:
             raster.line(place(own) + np.array([[-4.0, 8.0], [4.0, 8.0]]), INK["red"], 3)

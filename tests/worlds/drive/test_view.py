@@ -18,7 +18,7 @@ from pipeline.core.schema import Video
 from pipeline.drawing.raster import INK, lab
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.write import write_drives
-from pipeline.worlds.drive.bev_video import COLOURS, PX_PER_M, WIDE, drawn, top_down_map
+from pipeline.worlds.drive.bev_video import COLOURS, PX_PER_M, WIDE, _is_light, drawn, top_down_map
 from pipeline.worlds.drive.facts import (
     Actor,
     ActorTrack,
@@ -264,6 +264,26 @@ def test_lights_and_brakes_can_be_seen(tmp_path: Path) -> None:
         for picture in list(footage.frames())[::10]:
             seen |= {name for name in ("red", "green", "own") if len(of_colour(picture[:330], INK[name]))}
     assert seen == {"red", "green", "own"}
+
+
+@pytest.mark.parametrize(("colour", "light"), [
+    ((129, 129, 129), True), ((127, 127, 127), False), ((255, 89, 0), True), ((255, 88, 0), False),
+    ((0, 169, 255), True), ((0, 168, 255), False), ((253, 70, 98), False), ((253, 71, 98), True),
+])  # fmt: skip
+def test_lines_on_light_colours_are_dark(colour: tuple[int, int, int], light: bool) -> None:
+    """Luma of BT.601: 0.299, 0.587 and 0.114 of red, green and blue."""
+    assert _is_light(colour) == light
+
+
+@pytest.mark.parametrize("place", [(60, 80), (60, -80), (-60, 80), (-60, -80)])
+def test_what_stands_in_a_corner_of_the_map_is_drawn_and_named(place: tuple[float, float]) -> None:
+    """Half a metre farther ahead or aside it is neither."""
+    ego = Ego(track=track(0, np.zeros((2, 3)), 0.0), point="rear")
+    for off, seen in (((1.0, 1.0), True), ((1.01, 1.0), False), ((1.0, 1.01), False)):
+        corner = np.array([[*np.multiply(place, off), 0.0]] * 2)
+        cone = Actor(id="a", category="traffic cone", source_category="x", track=track(0, corner, 0.0))
+        picture = next(iter(drawn(drive_of(np.array([0, 1.0]), ego=ego, actors=(cone,))).frames()))
+        assert (bounds(picture, COLOURS["traffic cone"], (WIDE, 0, 639, 330)) is not None) == seen
 
 
 def test_of_a_log_that_does_not_know_where_we_are_nothing_is_drawn(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def actor(number: int, role: str, kind: int = 1, frame: int = 0) -> Added:
 
 
 def recording(elapsed_s: FloatArray | None = None, *added: Added, **tables: list[list[tuple[object, ...]]]) -> bytes:
-    elapsed_s = np.array([0.0, 0.1]) if elapsed_s is None else elapsed_s
+    elapsed_s = np.array([3.5, 3.6]) if elapsed_s is None else elapsed_s
     places = [[(1, (100.0 * i, 0, 0), (0, 0, 0)), (2, (1000.0, 200, 0), (0, 0, 90))] for i in range(len(elapsed_s))]
     frames = {carla_log.POSITION: places} | {getattr(carla_log, name): rows for name, rows in tables.items()}
     records = {kind: [np.array(r, dtype=TABLES[kind]) for r in rows] for kind, rows in frames.items()}
@@ -153,7 +153,7 @@ def read_bytes(folder: Path, raw: bytes, reader: Carla | None = None) -> DriveSc
 
 def test_right_is_negative_and_angles_turn_round(tmp_path: Path) -> None:
     facts = read_bytes(tmp_path, recording()).facts
-    assert facts.start_ns == START_S * 1_000_000_000
+    assert (facts.start_ns, facts.times_s.tolist()) == (START_S * 1_000_000_000, [0, 0.1])
     (other,) = facts.actors
     assert other.track.place_m.array.tolist() == [[10.0, -2.0, 0.0]] * 2
     assert other.track.yaw_deg.array.tolist() == [[-90.0]] * 2

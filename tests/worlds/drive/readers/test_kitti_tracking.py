@@ -25,11 +25,11 @@ from tests.conftest import REAL_DATA
 from tests.worlds.drive.drives import found, read
 
 # Frame, track, type, truncated, occluded, alpha, box in the picture, height, width, length, x, y, z, rotation.
-LINE = "{frame} {track} {word} 0 {hidden} -1.5 100 100 200 200 1.5 {width} 4.0 {x} 1.7 {z} {turn}"
+LINE = "{frame} {track} {word} {cut} {hidden} -1.5 100 100 200 200 1.5 {width} 4.0 {x} 1.7 {z} {turn}"
 
 
 def label(frame: int, track: object = 1, **changes: object) -> str:
-    said = {"word": "Car", "hidden": 0, "width": 1.8, "x": 2.0, "z": 10.0, "turn": -np.pi / 2} | changes
+    said = {"word": "Car", "hidden": 0, "cut": 0, "width": 1.8, "x": 2.0, "z": 10.0, "turn": -np.pi / 2} | changes
     return LINE.format(frame=frame, track=track, **said)
 
 
@@ -92,8 +92,10 @@ def test_a_sample_sequence_holds_what_was_planted(sample_drives: Path) -> None:
 
 
 def test_what_is_to_the_right_of_the_camera_is_to_the_right(tmp_path: Path) -> None:
-    scene = read(write(tmp_path, label(0), label(2, turn=0.0)), KittiTracking())
+    scene = read(write(tmp_path, label(0, hidden=2), label(2, turn=0.0, cut=0.25)), KittiTracking())
     (car,) = scene.facts.actors
+    assert np.nan_to_num(car.occluded.array, nan=-1).tolist() == [[2], [-1], [0]]
+    assert np.nan_to_num(car.truncated.array, nan=-1).tolist() == [[0], [-1], [0.25]]
     assert car.track.place_m.array[0].tolist() == [10.0, -2.0, -1.7]
     assert car.track.yaw_deg.array[[0, 2], 0].tolist() == [0.0, -90.0]
     assert np.isnan(car.track.place_m.array[1]).all()

@@ -271,6 +271,7 @@ def _first(tables: dict[str, Table], table: str, **changes: Any) -> dict[str, Ta
         ("ego_pose", {"translation": None}, {"unusable_pose": 1}),
         ("ego_pose", {"token": "none"}, {"no_ego_pose": 1}),
         ("sample", {"timestamp": None}, {"unusable_pose": 1}),
+        ("sample", {"timestamp": 1e16}, {"unusable_pose": 1}),
         ("scene", {"nbr_samples": 40}, {"truncated": None}),
         ("log", {"location": "\ud800"}, {}),
         ("log", {"location": "a" * 100_000}, {}),
