@@ -98,7 +98,9 @@ class Source(Model):
     reader: str
     reader_version: int
     files: tuple[str, ...]
-    sha256: str = Field(description="digest over the raw bytes of this scene's annotation, geometry and poses")
+    sha256: str = Field(
+        description="digest over the raw bytes of this scene's annotation, geometry and poses; of JSON in any layout"
+    )
     box_method: str = Field(default="annotated", description="how the boxes came about")
 
 

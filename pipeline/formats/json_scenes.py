@@ -19,12 +19,22 @@ _DIGITS_MAX: Final = 300  # a double holds up to 308, and Python refuses to read
 
 @dataclass(frozen=True)
 class JsonEntry:
-    """One scene: its name, its value, the bytes it takes in the file and their SHA-256."""
+    """One scene: its name, its value, the bytes that it takes in the file and their `text_digest`."""
 
     name: str
     value: Any
     span: tuple[int, int]
     sha256: str
+
+
+def text_digest(text: bytes) -> str:
+    """SHA-256 of a JSON text whatever its layout, so that a file that is only indented otherwise reruns nothing.
+
+    White space within its strings counts, that between them does not; in a text with escapes all of it does.
+    """
+    if b"\\" not in text:
+        text = text.translate(None, b" \t\r\n") + b'"'.join(text.split(b'"')[1::2])
+    return hashlib.sha256(text).hexdigest()
 
 
 def whole_number(digits: str) -> int | float:
@@ -68,7 +78,7 @@ def split_scenes(raw: bytes, name_of: Callable[[Any], str] | None = None) -> Ite
             raise _broken(text, error, name) from error
         done_bytes += len(text[done_chars:at].encode("utf-8", _ESCAPE))
         body = text[at:end].encode("utf-8", _ESCAPE)
-        yield JsonEntry(name or "", value, (done_bytes, done_bytes + len(body)), hashlib.sha256(body).hexdigest())
+        yield JsonEntry(name or "", value, (done_bytes, done_bytes + len(body)), text_digest(body))
         done_chars, done_bytes = end, done_bytes + len(body)
         at = _skip(text, end)
         if text.startswith(",", at):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.core.errors import FormatError
-from pipeline.formats.json_scenes import split_scenes
+from pipeline.formats.json_scenes import split_scenes, text_digest
 from pipeline.formats.parquet_rows import read_rows
 
 
@@ -20,7 +22,30 @@ def test_scenes_have_the_bytes_of_their_values() -> None:
     assert [(one.name, one.value) for one in (first, second)] == [("räum", {"n": 1}), ("b", [2])]
     for one, body in ((first, b'{"n": 1}'), (second, b"[2]")):
         assert raw[slice(*one.span)] == body
-        assert one.sha256 == hashlib.sha256(body).hexdigest()
+        assert one.sha256 == text_digest(body)
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text('ab \t\n"\\é', max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('a b"', max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(_VALUES, _VALUES, st.sampled_from([None, 0, 1, 4]))
+def test_digests_of_scenes_are_those_of_their_values_whatever_the_layout(
+    one: object, other: object, indent: int | None
+) -> None:
+    plain, laid_out = (json.dumps(one, indent=n, ensure_ascii=False) for n in (None, indent))
+    if "\\" not in plain:
+        assert text_digest(plain.encode()) == text_digest(laid_out.encode())
+    changed = json.dumps(other, ensure_ascii=False)
+    assert (text_digest(plain.encode()) == text_digest(changed.encode())) == (plain == changed)
+
+
+def test_a_blank_in_a_name_is_no_layout() -> None:
+    texts = (b'{"a b":1}', b'{"ab":1}', b'{"a b" : 1}', b'{"a  b":1}')
+    assert [text_digest(text) for text in texts].count(text_digest(texts[0])) == 2
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ nor their length: those are checked against the file itself and the paper.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -30,7 +29,7 @@ from pipeline.core.findings import Findings, doubt, fault, note, printable
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import Applied, Finding, OrientedBox, Source, Video
 from pipeline.core.video_spec import video_file
-from pipeline.formats.json_scenes import JsonEntry, split_scenes, whole_number
+from pipeline.formats.json_scenes import JsonEntry, split_scenes, text_digest, whole_number
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
 from pipeline.reading.files import Listing, SceneFiles, SceneRef
 from pipeline.reading.folders import SAFE, SAFE_NAME
@@ -94,7 +93,7 @@ class VsiMeta(Reader):
         """See `Reader.read`. All faults of the scene are gathered into one error."""
         path, ref = files.path, files.ref
         raw = _read_span(path, ref)
-        sha256 = hashlib.sha256(raw).hexdigest()
+        sha256 = text_digest(raw)
         if self._stamp(sha256, ref.id) != ref.stamp:
             raise RawDataError(
                 path, "changed_while_reading", "the file changed during the build", "build again", ref.id
