@@ -35,8 +35,10 @@ TOLD_BY_NAMES: Final = 0.03  # more than the best constant may be earned by who 
 TENTHS: Final = 10
 NEAR: Final = 5  # tenths that a number earns at least where one near to it is right
 QUESTIONS_MIN: Final = 40  # of a task; of fewer, chance moves the shares more than any balance
-USUAL_AT: Final = np.linspace(1 / 64, 63 / 64, 9)  # quantiles of a kind of numbers that its options are drawn from
+MEASURED_MIN: Final = 4  # numbers of a kind that tell what is usual; of fewer who knows the world guesses best
+USUAL_AT: Final = np.linspace(1 / 64, 63 / 64, 17)  # quantiles of a kind of numbers that its options are drawn from
 DIGITS: Final = 5
+NARROW: Final = 1.2  # of the largest number to the smallest; who estimates well takes closer ones for one
 Classes = Mapping[str, Mapping[str, float]]  # task -> class -> a number
 
 
@@ -135,19 +137,32 @@ def balance_of(scenes: Iterable[Mapping[str, ClassTally]]) -> Balance:
             owners[task] = {name: scene for _, scene, name in reversed(lots)}
         elif found := (_limits_by_name if own[0].by_name else _limits)(task, own):
             limits[task] = found
-        if measured := _usual(own):
+        if measured := _usual(task, own, limits.get(task, {})):
             usual[task] = measured
     return Balance(limits, owners, usual)
 
 
-def _usual(tallies: Iterable[ClassTally]) -> dict[str, list[float]]:
-    """Quantiles of the numbers of each kind of a task, in `DIGITS` binary digits: one more scene changes few."""
-    asked: dict[str, list[float]] = defaultdict(list)
+def _usual(task: str, tallies: Sequence[ClassTally], limits: Mapping[str, float]) -> dict[str, list[float]]:
+    """Quantiles of the numbers of each kind that stay, in `DIGITS` binary digits: one more scene changes few."""
+    asked: dict[str, Counter[str]] = defaultdict(Counter)
     for tally in tallies:
         for kind, numbers in tally.numbers.items():
-            asked[kind] += [float(number) for number, n in numbers.items() for _ in range(n)]
-    known = {kind: np.quantile(own, USUAL_AT) for kind, own in sorted(asked.items()) if len(own) >= QUESTIONS_MIN}
-    return {kind: [_in_digits(number) for number in found.tolist()] for kind, found in known.items()}
+            asked[kind].update(numbers)
+    stay = {name: np.mean([lot < limit for lot in _lots(task, name, tallies)]) for name, limit in limits.items()}
+    usual: dict[str, list[float]] = {}
+    for kind, counted in sorted(asked.items()):
+        left = [round(n * stay.get(number, 1.0)) for number, n in counted.items()]
+        own = np.repeat(np.array([*counted], dtype=float), left)
+        if len(own) >= MEASURED_MIN:
+            usual[kind] = [_in_digits(number) for number in np.quantile(_widened(own), USUAL_AT).tolist()]
+    return usual
+
+
+def _widened(numbers: FloatArray) -> FloatArray:
+    """Numbers (n,) above 0 and one beyond each end, by their mean ratio: else the ends that are offered are true."""
+    low, high = numbers.min(), numbers.max()
+    ratio = max(high / low, NARROW) ** (1 / (len(numbers) - 1))
+    return np.array([low / ratio, *numbers, high * ratio])
 
 
 def _in_digits(number: float) -> float:

@@ -17,11 +17,15 @@ from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.questions.balance import (
+    MEASURED_MIN,
     ONE_IN,
     TOO_COMMON,
+    USUAL_AT,
     Balance,
     ClassTally,
+    _in_digits,
     _roundest,
+    _widened,
     balance_of,
     drawn,
     lot_of,
@@ -196,13 +200,32 @@ def test_of_answers_that_hardly_repeat_as_many_are_tallied_as_show_it() -> None:
 
 
 def test_what_is_usual_of_a_kind_are_its_quantiles_in_five_binary_digits() -> None:
-    """By hand: of 1 to 65 those are 2 and every 7.75 more; 9.75 is 19.5/32 of 16, and a half is rounded to even."""
-    half = ClassTally("one", {}, numbers={"arm_dt": {f"{n}": 1 for n in range(1, 40)}, "arm_mt": {"5.0": 20}})
-    rest = ClassTally("two", {}, numbers={"arm_dt": {f"{n}": 1 for n in range(40, 66)}, "arm_mt": {"5.0": 19}})
+    """By hand: of 1 to 65 and one beyond each end 1.03 and every 4 more; 33 is 16.5/32 of 64, a half is made even."""
+    half = ClassTally(
+        "one", {}, numbers={"arm_dt": {f"{n}": 1 for n in range(1, 40)}, "arm_mt": {"5.0": MEASURED_MIN - 2}}
+    )
+    rest = ClassTally("two", {}, numbers={"arm_dt": {f"{n}": 1 for n in range(40, 66)}, "arm_mt": {"5.0": 1}})
     found = both("task", half, rest)
-    assert found.usual == {"task": {"arm_dt": [2.0, 10.0, 18.0, 25.0, 32.0, 40.0, 48.0, 56.0, 64.0]}}
+    usual = [1.0, 5.0, 9.0, 13.0, 17.0, 21.0, 25.0, 29.0, 32.0, 36.0, 40.0, 44.0, 48.0, 52.0, 56.0, 60.0, 64.0]
+    assert found.usual == {"task": {"arm_dt": usual}}
     assert found.of({"task": rest}) == found
     assert found.of({"task": ClassTally("four", {}, numbers={"arm_mt": {"5.0": 1}})}) == Balance()
+
+
+def test_what_is_usual_is_measured_on_the_numbers_that_stay() -> None:
+    """Of five numbers one is a third of all: what the balance takes of it does not count."""
+    counts = {"10": 60, "20": 60, "30": 120, "40": 60, "50": 60}
+    tallies = [
+        {"task": ClassTally(f"{n}", {number: 1}, numbers={"kind": {number: 1}})}
+        for number, times in counts.items()
+        for n in range(times)
+    ]
+    found = balance_of(tallies)
+    left = sum(lot_of(f"{n}", "task", "30", 0) < found.limits["task"]["30"] for n in range(120))
+    stay = [float(number) for number, n in (counts | {"30": left}).items() for _ in range(n)]
+    assert left < 120
+    quantiles = np.quantile(_widened(np.array(stay)), USUAL_AT).tolist()
+    assert found.usual["task"]["kind"] == [*map(_in_digits, quantiles)]
 
 
 def test_numbers_of_a_kind_are_tallied_and_offered_among_what_is_usual_of_it() -> None:

@@ -86,6 +86,10 @@ def test_a_colour_that_names_say_is_not_asked_for() -> None:
     assert refusal(rows["red cube"]) == ("tells_another_answer", 1, 0, "names")
     asked = {row["answer"]: row["wrong"] for row in rows.values() if row["reason"] is None}
     assert asked == {"green": ["white"], "white": ["green"]}
+    near = item("jar", CUBE, (0.3, 0.0, 0.5), colour="black")  # at the gripper: options of other questions say so
+    rows = of_kind(episode(*things, *boxes, near), "AT words", "arm_at")
+    assert {row["answer"]: row["wrong"] for row in rows.values() if row["reason"] is None} == asked
+    assert next(row["reason"] for row in rows.values() if row["operands"][2] == "black jar") is not None
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,8 @@ def colour(view: ArmExam) -> Iterator[ExamCase]:
     colours = [item.attributes.get("colour", "") for item in view.facts.items]
     said = {colours[row] for row, name in view.names.items() if colours[row] in name}  # "" too
     unsaid = {colours[row] for row in view.names} - said  # what names say is seldom the colour of something else, too
+    nearest = view.nearest(view.moments)
+    every = sorted({colours[row] for row, _ in nearest.values()} - {""})
     for index in view.moments[-1:]:
         for row, item in enumerate(view.facts.items):
             if colours[row]:
@@ -70,9 +72,9 @@ def colour(view: ArmExam) -> Iterator[ExamCase]:
                 name_thing(view, one, row, index, doubles=doubles, words=f"the {item.category}")
                 if not doubles:
                     one.require("tells_another_answer", float(colours[row] in said), "<=", 0, "names")
-                yield words(one, colours[row], sorted({*colours} if doubles else unsaid))
-    nearest = view.nearest(view.moments)
-    every = sorted({colours[row] for row, _ in nearest.values()} - {""})
+                # Options elsewhere tell what is ever nearest, by kind and by colour: here none of that tells one apart.
+                alike = {other for other in unsaid if (other in every) == (colours[row] in every)}
+                yield words(one, colours[row], sorted({*colours} if doubles else alike))
     for index, (row, gap_cm) in nearest.items():
         if colours[row]:
             one = case(view, "arm_at_near", index)
@@ -134,7 +136,8 @@ def distance(view: ArmExam) -> Iterator[ExamCase]:
 
 
 def lies_on(view: ArmExam) -> Iterator[ExamCase]:
-    """TP: which thing lies on another."""
+    """TP: which thing lies on another; drawers and doors, which anybody knows to lie on nothing, are not offered."""
+    loose = {row: name for row, name in view.names.items() if not np.isfinite(view.slide_share[row]).any()}
     for index in view.moments:
         for below, above in zip(*view.on_item(index).T.nonzero(), strict=True):
             if int(below) not in view.names or int(above) not in view.names:
@@ -143,7 +146,7 @@ def lies_on(view: ArmExam) -> Iterator[ExamCase]:
             one = case(view, "arm_tp", index, (name,), int(below), int(above), thing=name)
             one.require("several_on_it", int(view.on_item(index)[:, below].sum()), "<=", 1, "things")
             one.require("held", float(view.away_m(int(above), index)) * CM, ">=", 2 * NEAR_MIN_CM, "cm")
-            others = [other for other in view.names.values() if other != name]
+            others = [other for other in loose.values() if other != name]
             yield words(one, answer, others, (answer.removeprefix("the "),))
 
 
