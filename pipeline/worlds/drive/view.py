@@ -206,10 +206,11 @@ class DriveView:
         marks = shapely.buffer(shapely.points(self.relative_m[order, index, :2]), DOT_M / 2)
         boxes = np.flatnonzero(~is_dot[order])
         marks[boxes] = shapely.polygons(corners[order[boxes]])
-        below, above = shapely.STRtree(marks).query(marks, predicate="intersects")
+        pairs = shapely.STRtree(marks).query(marks, predicate="intersects")
+        below, above = pairs[:, pairs[1] > pairs[0]]
         share[order] = 0.0
-        for row in np.unique(below[above > below]).tolist():
-            over = shapely.union_all(marks[above[(below == row) & (above > below)]])
+        for row in np.unique(below).tolist():
+            over = shapely.union_all(marks[above[below == row]])
             share[order[row]] = shapely.area(shapely.intersection(marks[row], over)) / shapely.area(marks[row])
         return share
 

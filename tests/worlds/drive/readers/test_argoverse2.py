@@ -19,7 +19,7 @@ from pipeline.formats.feather import read_feather
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.facts import ARGOVERSE2, CATEGORIES, KITTI, DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
-from pipeline.worlds.drive.readers.argoverse2_parts import _Point, _same_way
+from pipeline.worlds.drive.readers.argoverse2_parts import _Point, _same_way, midline
 from pipeline.worlds.drive.readers.tracking import Pictures, repeated, steady_box, steady_words, stretches, within
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
@@ -202,12 +202,7 @@ def test_a_column_given_twice_is_refused(tmp_path: Path) -> None:
         read_feather((tmp_path / "x").read_bytes(), {"x": np.float64})
 
 
-def test_numbers_beyond_measure_are_not_known_or_refused(tmp_path: Path) -> None:
-    scene = read(write_log(tmp_path, [box(0, num_interior_pts=2**40), box(1)], [pose(0), pose(1)]), Argoverse2())
-    points = scene.facts.actors[0].points
-    assert np.isnan(points.array[:, 0]).tolist() == [True, False]
-    far = read(write_log(tmp_path / "far", [box(0), box(1)], [pose(0), pose(1, tx_m=1e9)]), Argoverse2())
-    assert found(far)["unusable_pose"].measured == 1
+def test_a_log_that_lasts_longer_than_anybody_drives_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RawDataError, match="implausible_times: the log lasts 30000 s"):
         read(write_log(tmp_path / "long", [box(0), box(300_000)], [pose(0), pose(300_000, ty_m=0.0)]), Argoverse2())
 
@@ -319,3 +314,59 @@ def test_each_tick_shows_the_last_picture_taken_by_then() -> None:
     assert shown.on_screen(1.0, 4).tolist() == [0, 0, 1, 2, 2]
     assert shown.on_screen(0.99, 4).tolist() == [0, 0, 1, 2]
     assert shown.on_screen(0.3, 10).tolist() == [0, 0, 0, 0]
+
+
+def test_boxes_and_poses_at_their_limits(tmp_path: Path) -> None:
+    """A kilometre about us, 100 km in a city, 1e8 points, a thousandth of a quaternion's length."""
+    turned = {"qw": 1.0011, "qz": 0.0}
+    bad = {"far": {"tx_m": -1001.0}, "off": turned, "low": {"tz_m": 1000.1}}
+    fine = {"near": {"tx_m": -999.0}, "on": {"qw": 1.0009}, "many": {"num_interior_pts": 100_000_000}}
+    fine |= {"more": {"num_interior_pts": 110_000_000}}
+    rows = [box(s, name, **change) for name, change in (bad | fine).items() for s in (0, 1, 2)]
+    poses = [pose(0, tx_m=99_999.0), pose(1, ty_m=-100_001.0), pose(2, qw=0.0, qz=1.0009), pose(3)]
+    scene = read(write_log(tmp_path, rows, poses), Argoverse2())
+    told = {(one.name, one.subject): (one.measured, one.limit) for one in scene.findings}
+    assert told == {
+        **{("unusable_box", name): (3, 0) for name in bad},
+        ("unusable_pose", "log"): (1, 0),
+        ("no_ego_pose", "log"): (1, 0),
+    }
+    actors = {actor.id: actor for actor in scene.facts.actors}
+    assert set(actors) == set(fine)
+    assert np.isnan(actors["more"].points.array).all()
+    assert actors["many"].points.array.tolist() == [[1e8]] * 2
+    assert scene.facts.times_s.tolist() == [0.0, 0.2]
+    assert scene.facts.ego.track.place_m.array[:, 0].tolist() == [99_999.0, 100.0]
+    assert scene.facts.ego.track.yaw_deg.array[1].tolist() == [-180.0]
+
+
+@pytest.mark.parametrize(("leaning", "refused"), [(1, False), (2, True)])
+def test_a_twentieth_of_the_turns_may_lean(tmp_path: Path, leaning: int, refused: bool) -> None:
+    """Of 21 of length 1; those of another length have no say."""
+    side = {"qw": 0.8, "qx": 0.6}
+    rows = [box(s, **(side if s < leaning else {})) for s in range(21)]
+    rows += [box(s, "short", qw=0.5, qx=0.1) for s in range(21)]
+    root = write_log(tmp_path, rows, [pose(s) for s in range(21)])
+    if refused:
+        with pytest.raises(RawDataError, match="turns_lean: 2 of 21 turns"):
+            read(root, Argoverse2())
+        return
+    (finding,) = read(root, Argoverse2()).findings
+    assert (finding.name, finding.subject, finding.measured) == ("unusable_box", "short", 21)
+
+
+def test_a_line_between_two_is_walked_at_even_shares() -> None:
+    """Lengths of 5 and 9 by hand: of eleven points each, and of the ten that two short ones have."""
+    left = np.array([[0.0, 0, 0], [3, 0, 4], [3, 0, 4]])
+    right = np.array([[0.0, 2, 0], [0, 4, 1], [2, 8, 5]])
+    for count, (a, b) in ((10, (left, right)), (12, (left, np.concatenate([right[:1]] * 9 + [right])))):
+        share = np.arange(count) / (count - 1)
+        one = share[:, None] * [3, 0, 4]
+        gone, first = share * (5**0.5 + 6), 5**0.5
+        other = [
+            [0, 2, 0] + d / first * np.array([0, 2, 1])
+            if d <= first
+            else [0, 4, 1] + (d - first) / 6 * np.array([2, 4, 4])
+            for d in gone
+        ]
+        np.testing.assert_allclose(midline(a, b), (one + other) / 2, atol=1e-9)

@@ -20,7 +20,7 @@ from pipeline.samples.drive.carla import START_S, packet, recording_bytes
 from pipeline.samples.drive.plan import PLANS
 from pipeline.worlds.drive.facts import ActorTrack, DriveScene
 from pipeline.worlds.drive.readers.carla import Carla, _frames_in_order
-from pipeline.worlds.drive.readers.carla_recording import camera_of, lamps_of
+from pipeline.worlds.drive.readers.carla_recording import attributes_of, camera_of, category_of, lamps_of
 from pipeline.worlds.drive.view import DriveView
 from pipeline.worlds.registry import configured, read_scene
 from tests.conftest import REAL_DATA
@@ -321,3 +321,73 @@ def test_frames_that_are_no_later_than_one_before_are_left_out() -> None:
     log = SimpleNamespace(elapsed_s=np.array([np.nan, 0.0, 1e-5, 1.5e-5, np.inf, 0.2, 0.1, np.nan, 0.3]))
     assert _frames_in_order(log, findings).tolist() == [-1, 0, 1, -1, -1, 2, -1, -1, 3]
     assert [(finding.measured, finding.limit) for finding in findings.items] == [(5, 0)]
+
+
+@pytest.mark.parametrize(
+    ("place_cm", "told"),
+    [
+        ((123.0, -45.0, -9_990.0), None),
+        ((123.0, -45.0, -10_010.0), "hidden_under_ground"),
+        ((9.99e6, -9.99e6, 10.0), None),
+        ((-1.001e7, 0.0, 0.0), "place_not_finite"),
+        ((0.0, 1.001e7, 0.0), "place_not_finite"),
+    ],
+)
+def test_places_at_their_limits(tmp_path: Path, place_cm: tuple[float, float, float], told: str | None) -> None:
+    """A hundred metres under the ground somebody is hidden; 100 km away nobody is."""
+    rows = [[(1, (0, 0, 0), (0, 0, 0)), (2, (1.0, 2.0, z), (0, 0, 30)), (3, place_cm, (0, 0, 9e5))] for z in (3.0, 4.0)]
+    scene = read_bytes(
+        tmp_path, recording(None, *(actor(n, "hero" if n == 1 else "") for n in (1, 2, 3)), POSITION=rows)
+    )
+    assert [(one.name, one.subject, one.measured, one.limit) for one in scene.findings] == (
+        [(told, "3", 2, 0)] if told else []
+    )
+    tracks = {one.id: one.track for one in scene.facts.actors}
+    assert list(tracks) == (["2"] if told else ["2", "3"])
+    assert tracks["2"].place_m.array[:, 2].tolist() == [0.03, 0.04]
+    if not told:
+        x, y, z = place_cm
+        np.testing.assert_allclose(tracks["3"].place_m.array, [[x / 100, -y / 100, z / 100]] * 2)
+        assert tracks["3"].yaw_deg.array.tolist() == [[0.0]] * 2
+
+
+def test_controls_turns_and_cameras_at_their_limits(tmp_path: Path) -> None:
+    """Pedals of over 100 and turns of over a million degrees are none; a camera 20 m away is of another frame."""
+    rows = [[(1, (0, 0, 0), (0, 0, yaw))] for yaw in (9.9e5, 1.01e6)]
+    driven = [[(1, 0.5, 99.0, 0.25, 0, -1)], [(1, 0.5, 101.0, -101.0, 1, 3)]]
+    facts = read_bytes(tmp_path, recording(None, actor(1, "hero"), POSITION=rows, VEHICLE=driven)).facts
+    np.testing.assert_array_equal(facts.ego.track.yaw_deg.array[:, 0], [0.0, np.nan])
+    controls = {
+        name: getattr(facts.ego.controls, name).array[:, 0] for name in ("throttle", "brake", "steering", "gear")
+    }
+    np.testing.assert_array_equal(controls["throttle"], [99, np.nan])
+    np.testing.assert_array_equal(controls["brake"], [0.25, np.nan])
+    np.testing.assert_array_equal([controls["steering"], controls["gear"]], [[-0.5, -0.5], [-1, 3]])
+    said = {"image_size_x": "800", "image_size_y": "600", "fov": "60", "role_name": "front"}
+    for away_cm, there in ((1990.0, True), (2010.0, False), (-2010.0, False)):
+        camera = camera_of(Added(0, 5, 5, (0, away_cm, 0), (0.0, 0.0, 0.0), "sensor.camera.rgb", said))
+        assert (camera.name, camera.focal_px[0]) == ("front-5", pytest.approx(400 * 3**0.5))
+        assert (camera.place_m is not None, camera.ego_from_camera is not None) == (there, there)
+    bad = [{name: said[name] for name in said if name != key} for key in ("image_size_x", "image_size_y", "fov")]
+    assert [camera_of(Added(0, 5, 5, (0, 0, 0), (0, 0, 0), "x", one)) for one in bad] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "blueprint", "attributes", "category"),
+    [
+        (2, "walker.pedestrian.0001", {}, "pedestrian"),
+        (1, "vehicle.unheard.of", {"number_of_wheels": "2"}, "motorcyclist"),
+        (1, "vehicle.unheard.of", {"number_of_wheels": "4"}, "car"),
+        (1, "vehicle.unheard.of", {"base_type": "Bus", "number_of_wheels": "2"}, "bus"),
+        (4, "traffic.stop", {}, "stop sign"),
+        (4, "traffic.speed_limit.30", {}, "sign"),
+        (0, "static.prop.unheard", {}, "object"),
+    ],
+)
+def test_words_for_actors(kind: int, blueprint: str, attributes: dict[str, str], category: str) -> None:
+    assert category_of(Added(0, 5, kind, (0, 0, 0), (0, 0, 0), blueprint, attributes)) == category
+    said = attributes_of(
+        Added(0, 5, kind, (0, 0, 0), (0, 0, 0), blueprint, attributes | {"color": "1,2,3", "mesh_path": "/a/b.c"})
+    )
+    limit = {"speed_limit_kmh": "30"} if "limit" in blueprint else {}
+    assert said == {"colour": "1,2,3", "mesh": "c"} | limit
