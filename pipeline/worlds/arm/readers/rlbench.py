@@ -108,7 +108,7 @@ class RLBench(FolderReader):
         arm = None if joints is None else placed(joints.arm, joints.position, tip, findings)
         cameras = cameras_of(rows, files.path)
         state = stacked(rows, "task_low_dim_state", findings)
-        video = _video(files, len(rows), 1 / (seconds[1] - seconds[0]), findings)
+        video = _video(files, len(rows), 1 / seconds[1], findings)
         instructions = _instructions(files, findings)
         items, complete, success = _items(task, state, instructions), False, None
         if (files.path / THINGS).is_file():

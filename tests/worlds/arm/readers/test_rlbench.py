@@ -425,6 +425,7 @@ def test_a_hand_that_hardly_moves_tells_no_arm() -> None:
     ways = (TIPS - TIPS[0]) / np.ptp(TIPS, axis=0).max()
     assert placed_of(0.099 * ways + FOOT) == (None, {})
     assert placed_of(0.101 * ways + FOOT)[1].keys() == {"other_arm"}
+    assert placed_of((np.arange(60) % 7 == 3)[:, None] * np.array([0.1, 0, -0.07]))[1].keys() == {"other_arm"}
 
 
 @pytest.mark.parametrize("chain", CHAINS)
