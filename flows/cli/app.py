@@ -583,11 +583,7 @@ def _run() -> None:
     configure_output()
     try:
         app()
-    except (
-        ConfigError,
-        RawDataError,
-        TemplateError,
-    ) as error:  # raw data that the call named
+    except (ConfigError, RawDataError, TemplateError) as error:  # what the call named; of a build they cost a scene
         show_error(error)
         sys.exit(EXIT_USAGE)
     except Scan2qaError as error:

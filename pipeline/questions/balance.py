@@ -159,8 +159,10 @@ def _usual(task: str, tallies: Sequence[ClassTally], limits: Mapping[str, float]
 
 
 def _widened(numbers: FloatArray) -> FloatArray:
-    """Numbers (n,) above 0 and one beyond each end, by their mean ratio: else the ends that are offered are true."""
-    low, high = numbers.min(), numbers.max()
+    """Numbers (n,) and one beyond each end, by the mean ratio of those above 0: else the ends that are offered are true."""
+    low, high = numbers[numbers > 0].min(initial=np.inf), numbers.max()
+    if low > high:
+        return numbers
     ratio = max(high / low, NARROW) ** (1 / (len(numbers) - 1))
     return np.array([low / ratio, *numbers, high * ratio])
 

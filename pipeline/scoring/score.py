@@ -396,7 +396,7 @@ def scored(
     if only_asked:
         asked = _with_rows(asked, said)
     ids = {row.id for row in said.rows if row.id is not None}
-    if not ids.issuperset(str(question.id) for question in asked) and (name := part_of(ids)):
+    if ids and not ids.issuperset(str(question.id) for question in asked) and (name := part_of(ids)):
         files = ", ".join(map(str, predictions))
         raise ConfigError(f"{files}: its {len(ids):,} replies are to the split {name} alone; add --split {name}")
     joined = answered(asked, said, questions, elsewhere)

@@ -228,6 +228,14 @@ def test_what_is_usual_is_measured_on_the_numbers_that_stay() -> None:
     assert found.usual["task"]["kind"] == [*map(_in_digits, quantiles)]
 
 
+@pytest.mark.parametrize("numbers", [{"0": 4}, {"0": 3, "2.5": 1}, {"0.0": 1, "1.0": 2, "40.0": 3}])
+def test_what_is_usual_of_numbers_of_which_some_are_zero_is_finite_and_in_order(numbers: dict[str, int]) -> None:
+    found = both("task", ClassTally("a", {"x": 4}, numbers={"kind": numbers})).usual["task"]["kind"]
+    assert len(found) == len(USUAL_AT)
+    assert found == sorted(found)
+    assert 0.0 <= found[0] <= found[-1] <= 2 * max(map(float, numbers))
+
+
 def test_numbers_of_a_kind_are_tallied_and_offered_among_what_is_usual_of_it() -> None:
     """A distance of 20.0 cm: the least of four where most are longer, the largest where most are shorter."""
     rows = [
