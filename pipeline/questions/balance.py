@@ -159,7 +159,7 @@ def _usual(task: str, tallies: Sequence[ClassTally], limits: Mapping[str, float]
 
 
 def _widened(numbers: FloatArray) -> FloatArray:
-    """Numbers (n,) and one beyond each end, by the mean ratio of those above 0: else the ends that are offered are true."""
+    """Numbers (n,) and one beyond each end, by the mean ratio of those above 0: else ends that are offered are true."""
     low, high = numbers[numbers > 0].min(initial=np.inf), numbers.max()
     if low > high:
         return numbers
