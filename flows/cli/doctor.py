@@ -20,7 +20,8 @@ from pipeline.core.errors import require_extra
 from pipeline.core.mirrors import is_here, named
 from pipeline.engine.config import known_beside, load_config
 from pipeline.engine.inputs import list_inputs
-from pipeline.reading.doctor import Inspection, Read, inspect, read_scenes
+from pipeline.reading.doctor import Read, inspect, read_scenes
+from pipeline.reading.files import SceneRef
 from pipeline.reading.reader import Reader, folder_of
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import configured, examined, world_of
@@ -39,10 +40,10 @@ def doctor(roots: Sequence[str], workers: int) -> bool:
         build_tables.show_inspection(name, named(folder), inspection)
         build_tables.show_elsewhere({name: folder})
         sound &= not inspection.broken
-        if name in world.quick:
-            read = _read_quickly(reader, folder, inspection)
+        if refs := inspection.scenes if name in world.quick else inspection.lost:
+            read = _read_quickly(reader, folder, refs)
             stop_spinner()
-            build_tables.show_read(read, len(inspection.scenes))
+            build_tables.show_read(read, len(refs))
             sound &= not read.broken
         _show_known(name, folder)
         for benchmark in BENCHMARKS.values():
@@ -72,11 +73,11 @@ def _show_known(name: str, root: Path) -> None:
         console.print(told)
 
 
-def _read_quickly(reader: Reader, root: Path, inspection: Inspection) -> Read:
+def _read_quickly(reader: Reader, root: Path, refs: Sequence[SceneRef]) -> Read:
     """Scenes as they are read in half a minute, of those that need not be fetched."""
     start_spinner("Reading")
     most = min(COUNTED, int(READ_WITHIN_S / seconds_for(reader.name, READING)))
-    here = [ref for ref in inspection.scenes[:most] if is_here(folder_of(root) / ref.files[0])]
+    here = [ref for ref in refs[:most] if is_here(folder_of(root) / ref.files[0])]
     return read_scenes(reader, root, here, examined)
 
 

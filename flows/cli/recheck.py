@@ -96,8 +96,9 @@ def _marked(file: Path, how: Score[Any], what: What) -> list[tuple[Mapping[str, 
     try:
         rows = pq.read_table(file).to_pylist()
     except (OSError, ValueError) as error:
+        told = error if file.exists() else "no such file"
         raise ConfigError(
-            f"{file}: cannot be read ({error}); write it with scan2qa score --rows FILE.parquet"
+            f"{file}: cannot be read ({told}); write it with scan2qa score --rows FILE.parquet"
         ) from error
     found = []
     for row in rows:

@@ -449,6 +449,8 @@ def _describe(error: Any, model: type[BaseModel]) -> str:
     if error["type"] in {"model_type", "dict_type"} and where:
         return f"configuration {where} has keys below it: give {where}.KEY=VALUE, not {where}={error['input']!r}"
     if error["type"] != "extra_forbidden":
+        if isinstance(error["input"], dict) and error["type"].endswith("_type"):
+            return f"configuration {where} has no keys below it: give {where}=VALUE"
         return f"configuration {where}: {error['msg'].removeprefix('Value error, ')}"
     for part in error["loc"][:-1]:
         if isinstance(part, str):  # else the place in a list of such sections

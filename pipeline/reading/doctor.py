@@ -28,6 +28,12 @@ class Inspection:
     broken: tuple[RawDataError, ...]
     missing: dict[ExpectedFile, tuple[str, ...]]
 
+    @property
+    def lost(self) -> tuple[SceneRef, ...]:
+        """The scenes that lack a part without which they are left out."""
+        ids = {scene for want, scenes in self.missing.items() if want.needed for scene in scenes}
+        return tuple(ref for ref in self.scenes if ref.id in ids)
+
 
 @dataclass(frozen=True)
 class Read:

@@ -59,7 +59,8 @@ def list_scenes(
         ConfigError: if the folder is missing or holds no scene of this layout.
     """
     if root.is_file():
-        raise ConfigError(f"{root} is a file: give the folder that it lies in, {root.resolve().parent}")
+        near = nearest_format(root) or f"give the folder that it lies in, {root.resolve().parent}"
+        raise ConfigError(f"{root} is a file: {near}")
     if not root.is_dir():
         raise ConfigError(f"{root}: no such folder. Give {layout.expected}")
     folders: dict[str, list[Path]] = {}

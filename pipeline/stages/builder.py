@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.arguments import RENAMED, nearest_of
-from pipeline.core.errors import ConfigError, StoreError
-from pipeline.core.files import remove_temporary
+from pipeline.core.errors import ConfigError
+from pipeline.core.files import remove_temporary, translate_os_errors
 from pipeline.engine.change_causes import Explained, explained
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import InputListing, RawInput, list_inputs
@@ -291,12 +291,8 @@ class Builder:
     @contextmanager
     def _leased(self) -> Iterator[Lease]:
         """Two builds into one folder would prune each other's results."""
-        try:
-            with leased(self.out) as lease:
-                yield lease
-        except OSError as error:
-            hint = "give a folder that can be written"
-            raise StoreError(f"{self.out}: cannot write ({error.strerror}): {hint}") from error
+        with translate_os_errors(self.out), leased(self.out) as lease:
+            yield lease
 
 
 def units_due(plan: Outcome) -> set[str]:

@@ -112,6 +112,7 @@ def test_settings_are_yaml_and_the_last_one_holds() -> None:
         ),
         ("export.contact=\udced", ["--set export.contact: the value is not YAML: unacceptable character"]),
         ("select.per_scene_and_task=0x" + "f" * 5000, ["the value is not YAML: line 1: a number of 5,002 characters"]),
+        ("figures.a=6", ["configuration figures has no keys below it: give figures=VALUE"]),
         ("benchmark.name.x=3", ["--set benchmark.name.x=3", "benchmark is a value and has no keys below it"]),
     ],
 )

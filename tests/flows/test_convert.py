@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from pathlib import Path
 
 from pipeline.core.templates import load_table
@@ -82,3 +83,10 @@ def test_a_room_plan_is_asked_about(scan2qa: Cli, tmp_path: Path) -> None:
     assert run.code == 0
     assert "no visibility" in run.out
     assert "made files alone" in " ".join(run.out.split())
+    file = tmp_path / "out/room/scene.json"
+    file.write_bytes(BOM_UTF8 + file.read_bytes().replace(b"\n", b"\r\n"))  # as Windows writes it
+    assert scan2qa("doctor", "--root", f"scene={tmp_path / 'out'}").out == run.out
+    file.write_text(json.dumps(document | {"unit": "yard"}))
+    run = scan2qa("doctor", "--root", f"scene={tmp_path / 'out'}")
+    assert (run.code, "wrong_value" in run.out) == (3, True)
+    assert "unit: Input should be 'm'" in run.out

@@ -8,6 +8,7 @@ stand, in small letters; no list has to know them.
 from __future__ import annotations
 
 import io
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -88,7 +89,7 @@ def _document(folder: Path) -> SceneDocument | None:
 @lru_cache(maxsize=1)
 def _quickly(path: Path, _: int) -> SceneDocument | None:
     try:
-        return SceneDocument.model_validate_json(read_file(path, MAX_BYTES))
+        return SceneDocument.model_validate_json(read_file(path, MAX_BYTES).removeprefix(BOM_UTF8))
     except (OSError, ValueError):
         return None
 

@@ -486,6 +486,10 @@ def test_a_root_that_is_a_file_names_its_folder(tmp_path: Path) -> None:
     path.touch()
     with pytest.raises(ConfigError, match=re.escape(f"is a file: give the folder that it lies in, {tmp_path}")):
         SceneFolders().scenes(path)
+    archive = tmp_path / "scans.zip"
+    archive.touch()
+    with pytest.raises(ConfigError, match=r"scans.zip is a file: this looks like an archive: unzip it"):
+        SceneFolders().scenes(archive)
 
 
 def test_of_a_document_that_is_not_valid_nothing_else_is_told_to_be_missing(tmp_path: Path) -> None:
