@@ -59,8 +59,8 @@ def list_scenes(
         ConfigError: if the folder is missing or holds no scene of this layout.
     """
     if root.is_file():
-        near = nearest_format(root) or f"give the folder that it lies in, {root.resolve().parent}"
-        raise ConfigError(f"{root} is a file: {near}")
+        hint = nearest_format(root) or f"give the folder that it lies in, {root.resolve().parent}"
+        raise ConfigError(f"{root} is a file: {hint}")
     if not root.is_dir():
         raise ConfigError(f"{root}: no such folder. Give {layout.expected}")
     folders: dict[str, list[Path]] = {}

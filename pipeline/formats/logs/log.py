@@ -11,7 +11,7 @@ import codecs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,8 @@ class Log:
     Attributes:
         name: "" where the file holds one flight, else what tells it from the others.
         dialect: what the reader recognised, for example "bracketed, rel_alt".
-        clock: what the times count.
+        clock: what the times count: seconds of "utc" since 1970, of "local" time of an unknown zone, since "boot", of
+            the "video", of a "simulated" world, "step" by step; "none": the log has no times.
         t_s: (N,) time of each position on the log's clock, in the order of the file; may repeat and jump.
         lat_lon_alt: (N, 3) WGS84 degrees and metres above mean sea level, or None.
         ellipsoidal: whether these metres are above the WGS84 ellipsoid: then only how they change is used.
@@ -86,6 +87,10 @@ class Log:
     grounded: str | None = None
     findings: tuple[Finding, ...] = ()
     marks: Mapping[str, BoolArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.clock not in get_args(Clock):  # else it would count as one of which nothing is known
+            raise ValueError(f"the clock of a log is {self.clock!r}, none of {', '.join(get_args(Clock))}")
 
 
 class LogReader(Protocol):

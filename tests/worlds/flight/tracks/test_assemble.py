@@ -656,3 +656,8 @@ def test_the_latest_time_and_the_least_place() -> None:
     samples, strays = timed(np.array([-1e11, 0.0, 1e11, 1.1e11, np.nan]))
     assert (samples.tolist(), strays) == ([0, 1, 2], 0)
     assert is_place(np.array([[0.0009, -0.0009], [0.001, 0.001], [90.0, 180.0]])).tolist() == [False, True, True]
+
+
+def test_a_clock_that_is_none_is_refused_as_the_log_is_made() -> None:
+    with pytest.raises(ValueError, match="the clock of a log is 'unix', none of boot, utc, local"):
+        Log(name="", dialect="plain", clock="unix", t_s=np.arange(3.0))  # type: ignore[arg-type]
