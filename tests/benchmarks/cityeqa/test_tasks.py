@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 import re
 from collections import Counter, defaultdict
@@ -123,40 +122,6 @@ def test_the_observation_shows_the_target(rows: list[Row]) -> None:
         pose = np.array([row["observation_pose"]])
         thing = np.array([index[row["group"].partition("/")[2]]])
         assert sight.shown(pose, thing).pixels[0] >= RULES.pixels_min // 4
-
-
-def test_shortest_ways_are_those_of_a_plain_search(rows: list[Row]) -> None:
-    """A search with a heap over a grid of its own, one cell after the other."""
-    scene = sample("arden")
-    free = FreeSpace(scene.facts)
-    for row in rows[:: max(1, len(rows) // 6)]:
-        z = row["initial_pose"][2]
-        slab = free.slab(z)
-        ends = slab.cells(np.array([row["initial_pose"][:3], row["observation_pose"][:3]]))
-        start, goal = (tuple(cell) for cell in ends.tolist())
-        assert row["path_m"] == pytest.approx(_plain_search(slab.free, start, goal), abs=1e-5)
-
-
-def _plain_search(free: np.ndarray, start: tuple[int, int], goal: tuple[int, int]) -> float:
-    best = {start: 0.0}
-    queue = [(0.0, start)]
-    while queue:
-        away, cell = heapq.heappop(queue)
-        if cell == goal:
-            return away
-        if away > best[cell]:
-            continue
-        for dy in (-1, 0, 1):
-            for dx in (-1, 0, 1):
-                after = (cell[0] + dy, cell[1] + dx)
-                inside = 0 <= after[0] < free.shape[0] and 0 <= after[1] < free.shape[1]
-                if not inside or not free[after] or not free[cell[0], after[1]] or not free[after[0], cell[1]]:
-                    continue
-                length = away + math.hypot(dx, dy)
-                if length < best.get(after, math.inf):
-                    best[after] = length
-                    heapq.heappush(queue, (length, after))
-    return math.inf
 
 
 def test_the_oracle_goes_by_free_moves_and_its_steps_are_counted_again(rows: list[Row]) -> None:

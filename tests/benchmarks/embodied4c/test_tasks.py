@@ -13,11 +13,13 @@ import pyarrow as pa
 import pytest
 
 from pipeline.benchmarks.embodied4c.case import WORDINGS, ExamCase, is_larger, make_even
+from pipeline.benchmarks.embodied4c.drive.temporal import turned_lately
 from pipeline.benchmarks.embodied4c.rules import DRIVING, ExamRules
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, ExamTask
 from pipeline.core.findings import doubt
 from pipeline.core.tables import CANDIDATES, asked_in
 from pipeline.questions.choices import numeric_choices
+from pipeline.questions.gate import MOST
 from pipeline.questions.selection import select
 from pipeline.questions.task import Number
 from pipeline.reading.files import SceneFiles
@@ -511,3 +513,23 @@ def test_lengths_of_vehicles_are_chosen_among_such_as_vehicles_have() -> None:
         assert float(choices[-1]) <= 20
         right.append(min(choices, key=lambda choice: abs(float(choice) - 4.6)) == answer)
     assert np.mean(right) < 0.33
+
+
+def test_turns_of_a_car_and_what_came_near_it_by_a_plain_search() -> None:
+    """It turns by 12 degrees a second to the left, across south: 60 in five; half a turn is the most to choose from."""
+    view: Any = open_exam(logs.drive(3), ExamRules(even_answers=False))
+    for most_m in (6.0, float(np.nanmin(view.away_m(40)))):
+        found = view.nearest_so_far_m(most_m)
+        gaps = np.stack([view.away_m(n) for n in range(int(view.moments[-1]) + 1)], axis=1)
+        near = np.where(gaps <= most_m, gaps, np.inf)
+        plain = np.stack([near[:, : n + 1].min(1) for n in view.moments.tolist()], axis=1)
+        assert found == pytest.approx(plain)
+        assert np.isfinite(found).any()
+    view.__dict__["ego_yaw_deg"] = (170.0 + 12.0 * view.times_s + 180) % 360 - 180
+    turned = list(turned_lately(view))
+    assert len(turned) > 3
+    for case in turned:
+        told = {fact["name"]: fact["value"] for fact in case.evidence}
+        assert (case.answer, told["answer"], told[MOST]) == ("60", pytest.approx(60.0), 180.0)
+        assert case.operands == ("sm_turned", case.operands[1], "5")
+        assert "to the left" in (case.wording or "")

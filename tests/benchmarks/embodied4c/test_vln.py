@@ -92,14 +92,6 @@ def test_goals_and_their_lanes_and_speeds() -> None:
     assert points(task("TurnLeft", lane="8"), lanes, 24.0, 0.0, 0.0) == pytest.approx(50 * 20 / 24)
 
 
-def test_following_counts_the_way_near_the_leader() -> None:
-    ahead = straight(10, 20.0)
-    near = straight(10, 20.0, leader_m=ahead.place_m + np.array([12.0, 0, 0]))
-    assert points(task("FollowVehicle"), near) == 100
-    lost = straight(10, 20.0, leader_m=ahead.place_m + np.column_stack([ahead.t_s * 3, 0 * ahead.t_s, 0 * ahead.t_s]))
-    assert points(task("FollowVehicle"), lost) == pytest.approx(25.0), "within 15 m for 5 s, which is 50 m"
-
-
 @pytest.mark.parametrize("turn_deg", [0, 130])
 @pytest.mark.parametrize(("until", "earned"), [(2.0, 10), (8.0, 30), (14.0, 60), (20.0, 100)])
 def test_overtaking_in_order(until: float, earned: float, turn_deg: float) -> None:

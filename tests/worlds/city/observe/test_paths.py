@@ -83,14 +83,6 @@ def test_ends_that_are_not_free_and_ways_that_are_too_long() -> None:
         assert past == pytest.approx(np.sqrt(2)), "past the first cell of all, straight"
 
 
-def test_from_one_side_of_a_house_to_the_other() -> None:
-    paths = Paths(FreeSpace(city(house("h", 20, 20, 40, 10))).slab(5.0))
-    length = paths.lengths(np.array([40.5, 15.5]), np.array([[40.5, 34.5]]))[0]
-    assert 19.0 + 2 * 10 < length < 19.0 + 2 * 20.5  # around an end
-    way = paths.path(np.array([40.5, 15.5]), np.array([40.5, 34.5]))
-    assert np.hypot(*np.diff(way[:, :2], axis=0).T).sum() == pytest.approx(length)
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([1.0, 5.0, 256.0]))
 def test_as_a_plain_search_says(seed: int, near_m: float) -> None:
