@@ -307,8 +307,8 @@ def test_refused_candidates_keep_their_reasons() -> None:
 def test_a_lot_is_drawn_of_what_is_asked_less_often_than_it_occurs_and_of_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rows = [row(n, "yes") | {"share": share} for n, share in enumerate((1.0, 0.0, 0.5, 1.0, 0.5, 0.9))]
     lots = {n: float(rng_for(n, THINNED).random()) for n in range(6)}
+    rows = [row(n, "yes") | {"share": share} for n, share in enumerate((1.0, 0.0, 0.5, 1.0, lots[4], 0.9))]
     drawn: list[tuple[object, ...]] = []
 
     def noted(*identity: Any) -> np.random.Generator:
