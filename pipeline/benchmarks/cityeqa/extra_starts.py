@@ -168,7 +168,7 @@ def chains(view: CityView, raw: RawQuestion, found: Sequence[Start]) -> list[lis
 
 def _mosts(view: CityView, things: IntArray, away_m: FloatArray) -> list[tuple[str, int]]:
     """Which of some buildings is clearly the nearest, the tallest, the largest; at most one each."""
-    near = 1.0 / np.maximum(away_m, 0.1)
+    near = 1.0 / away_m  # no start is within a body's radius of a building
     worth = {word: (low[things], high[things]) for word, (low, high) in view.query.worth.items()}
     found = []
     for word, (low, high) in sorted((worth | {"nearest": (near, near)}).items()):

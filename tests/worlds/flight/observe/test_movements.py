@@ -285,9 +285,9 @@ def test_neighbours_and_pauses_by_hand() -> None:
         ([9, 9, 3, 4, 6, 9], 4.0, 8.5, 1.5),  # 6 in the last moment, of 4 that start one
         ([9, 9, 6, 4, 3, 9], 4.0, 8.5, 1.5),  # and in the first one
         ([9, 9, 3, 3, 3, 6], 4.5, 8.25, 1.5),  # in the one that it ends before
-        ([9, 9, 9, 9, 9, 9], 4.0, 18.0, 2.0),  # 2 s, of 1 s at least
-        ([9, 9, 8, 3, 8, 9], 4.0, 11.0, 2.0),
-        ([9, 9, 8, 1, 3, 9], 4.0, 6.5, 1.625),  # 6.5 of 4
+        ([9, 9, 9, 9, 9, 9], 4.0, 18.0, 1.6),  # 2 s, of 1.25 s at least
+        ([9, 9, 8, 3, 8, 9], 4.0, 11.0, 1.6),
+        ([9, 9, 8, 1, 2, 9], 4.0, 6.0, 1.5),  # 6 of 4
     ],
 )
 def test_a_movement_is_measured_from_its_first_moment_to_its_last(
@@ -295,7 +295,7 @@ def test_a_movement_is_measured_from_its_first_moment_to_its_last(
 ) -> None:
     """From 2 s on; the least of what its amount, its fastest moment and its length are of what they need to be."""
     track, _ = fly([Phase(5)], [])
-    config = CONFIG.model_copy(update={"rate_hz": 1.0, "min_movement_s": 1.0})
+    config = CONFIG.model_copy(update={"rate_hz": 1.0, "min_movement_s": 1.25})
     (path,), _ = paths(track, config)
     rate = np.array(rates, dtype=float)
     total = np.concatenate([[0.0], np.cumsum((rate[1:] + rate[:-1]) / 2)])

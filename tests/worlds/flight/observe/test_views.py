@@ -180,6 +180,30 @@ def test_a_building_between_hides_its_upper_quarter(top, seen):
     assert Shot().sees(tower(), city((50, top))) is seen
 
 
+@pytest.mark.parametrize("lift", [-30, 50])
+def test_a_world_that_is_lifted_shows_the_same(lift: float) -> None:
+    """At the same height over the houses; the line to 30 m of 40 is 34 m up over what stands between."""
+    for top, seen in ((33, True), (35, False)):
+        before = city((50, top))
+        raised = replace(before, base_m=before.base_m + lift, top_m=before.top_m + lift)
+        assert Shot(up=40 + lift, ground=lift).sees(tower(base_m=lift, top_m=40.0 + lift), raised) is seen
+
+
+def test_of_a_foot_that_is_not_known_the_lowest_top_is_looked_at() -> None:
+    """20 m over ground that may be 10 m lower: up to 10 m. The line to its upper quarter is 19 m up over the house."""
+    mark = tower(base_m=None, top_m=None, rise_m=(20.0, 30.0))
+    assert Shot().sees(mark, city((50, 18)))
+    assert not Shot().sees(mark, city((50, 20)))
+
+
+@pytest.mark.parametrize(("east", "seen"), [(15.0, False), (-15.0, True)])
+def test_what_lies_aside_of_its_middle_is_looked_at_where_it_is(east: float, seen: bool) -> None:
+    """A wing to the east alone, 40 m wide: half way to its end is 20 m aside, 12 m where the house before it stands."""
+    wing = tower(outline=((0.0, 95.0), (40.0, 95.0), (40.0, 105.0), (0.0, 105.0)), radius_m=20.0)
+    aside = Buildings((np.array(block(50, east)) * [0.4, 1.0] + [0.6 * east, 0.0],), np.zeros(1), np.array([200.0]))
+    assert Shot().sees(wing, aside) is seen
+
+
 @pytest.mark.parametrize("top", [10, 40, 80, np.nan])
 def test_it_does_not_hide_itself_and_nothing_behind_it_does(top):
     assert Shot().sees(tower(), city((100, top), (150, 200)))
