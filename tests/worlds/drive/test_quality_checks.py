@@ -769,7 +769,7 @@ def driver(speed_mps: float, grip_mps2: float = 0.0, jump_m: float = 0.0) -> Dri
         (going("car", [99.0] * 3, frame="ego"), None),
         (driver(69), None),
         (driver(0.5), None),
-        (driver(71), (71.0, 70.0)),
+        (driver(71.2346), (71.235, 70.0)),
         (driver(5, 11.9), None),
         (driver(5, 12.1), (12.1, 12.0)),
         (driver(5, 12.1, 30.0), None),  # which `_jumps` tells

@@ -112,7 +112,9 @@ def test_the_map_of_reviewers_has_the_road_our_way_and_the_others(scene: DriveSc
     assert [thing.label for thing in drawn.things] == ["car", "bollard", "car"]
     assert drawn.things[1].outline == ((98.0, 213.0),)
     assert drawn.things[1].seen_s == 0.3
-    assert len(drawn.ground) == 1
+    assert drawn.ground == (((98, 200), (102, 200), (102, 220)),)
+    lanes = top_down_map(scene.with_facts(drivable=())).ground
+    assert lanes == (((98, 200), (98, 220), (102, 220), (102, 205), (102, 200)),)
 
 
 Picture = npt.NDArray[np.uint8]
@@ -199,6 +201,7 @@ def test_a_picture_by_hand(tmp_path: Path) -> None:
     assert bounds(picture, INK["red"], (200, 100, 280, 170)) == (237, 155, 243, 157), "its brakes, at its rear"
     assert bounds(picture, INK["amber"], on_map) == (240 - 12, 180 - 39, 240 + 12, 158), "the crossing, the blinkers"
     assert bounds(picture, INK["amber"], (200, 151, 280, 170)) == (234, 153, 245, 158), "2.5 about the rear corners"
+    assert (picture[144, [236, 244]] == INK["amber"]).all(), "and about the front ones"
     assert bounds(picture, COLOURS["pedestrian"], on_map) == (298, 148, 302, 152), "a dot of 2 m, within its rim"
     assert bounds(picture, INK["green"], on_map) == (300 - 3, 180 - 3, 300 + 3, 180 + 3)
     assert bounds(picture, INK["edge"], on_map) == (240 - 6, 180 - 60, 240 + 6, 180), "of a lane of 4 by 20 m"

@@ -244,7 +244,7 @@ def test_which_car_is_ours_can_be_said(tmp_path: Path) -> None:
 def test_collisions_lamps_and_boxes_by_hand(tmp_path: Path) -> None:
     times_s = np.arange(6) / 10
     hits = [[], [(0, 1, 2, (1, 0))], [(0, 2, 1, (0, 1))], [], [(0, 1, 2, (1, 0))], [(0, 2, 999, (0, 0))]]
-    boxes = [[(2, (10.126, 20, 70), (200, 90.0026, 70))]] + [[]] * 5
+    boxes = [[(1, (0, 0, 75), (245, 106, 75)), (2, (10.126, 20, 70), (200, 90.0026, 70))]] + [[]] * 5
     lit = [[(2, bits)] for bits in (0, 0, 8, 8 | 32, 8 | 32, 0)]
     driven = [[], *([(1, 0.25, 0.5, 0.0, hand, 2)] for hand in (0, 1)), [], [], []]
     facts = read_bytes(tmp_path, recording(times_s, COLLISION=hits, BOX=boxes, LAMPS=lit, VEHICLE=driven)).facts
@@ -258,6 +258,7 @@ def test_collisions_lamps_and_boxes_by_hand(tmp_path: Path) -> None:
         (5, "2", None),
     ]
     (other,) = facts.actors
+    assert (facts.ego.box.size_m, facts.ego.box.middle_m) == ((4.9, 2.12, 1.5), (0, 0, 0.75))
     assert (other.box.size_m, other.box.middle_m) == ((4.0, 1.8001, 1.4), (0.1013, -0.2, 0.7))
     assert [(lamps.index, lamps.lit) for lamps in other.lamps or ()] == [
         (0, ()),
