@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.engine.change_causes import UNKNOWN_INPUTS, ReleaseLineage, changes, explained, with_causes
+from pipeline.engine.change_causes import UNKNOWN_INPUTS, ReleaseLineage, explained, with_causes
 from pipeline.engine.manifest import Entry, Lineage, read_lineage, read_manifest
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.store import Result
@@ -72,10 +72,6 @@ def test_a_question_that_other_scenes_have_changed_names_the_stage_that_looks_at
     change = QuestionChange(1, "added", None, ReleasedQuestion("a/b", "task", (), "?", (), "1", (), {}))
     before, after = (release, lineage("1", "s1")), (release, lineage(part, "s2"))
     assert [c.causes for c in with_causes([change], before, after, ["balance", "select"])] == [causes]
-
-
-def test_changes_of_nested_settings() -> None:
-    assert list(changes({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}, "d": None}, "x.")) == ["x.a.c 2 -> 3"]
 
 
 @pytest.mark.slow

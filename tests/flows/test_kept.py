@@ -249,5 +249,5 @@ def test_changes_name_the_key_and_both_values() -> None:
     before = {"a": {"b": 1, "c": [1, 2]}, "d": "x"}
     after = {"a": {"b": 2, "c": [1, 2]}, "d": "x", "e": None, "f": {}}
     assert list(changes(before, after)) == ["a.b 1 -> 2", "f null -> {}"]
-    assert list(changes({"m": [{"x": 1}, 2]}, {"m": [{"x": 3}, 2]})) == ["m.0.x 1 -> 3"]
+    assert list(changes({"m": [{"x": 1}, 2]}, {"m": [{"x": 3}, 2]}, "y.")) == ["y.m.0.x 1 -> 3"]
     assert list(changes({"m": [1]}, {"m": [1, 2]})) == ["m [1] -> [1, 2]"]

@@ -7,10 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from pipeline.scoring.leaderboard import _item_rest
 from tests.builds import Cli, rows_of
 from tests.flows.test_score import release_of
 from tests.scoring.made import said, vsi
@@ -71,16 +69,6 @@ def test_it_is_written_in_four_forms(scan2qa: Cli, release: Path, tmp_path: Path
     marks = {row["id"]: row for row in rows_of(tmp_path / "d.parquet")}
     assert [marks[n]["failed_by_all"] for n in (1, 2, 4)] == [True, False, False]
     assert [marks[n]["mean_mark"] for n in (1, 2, 4)] == [0.0, 0.5, 1.0]
-
-
-def test_a_question_that_the_better_models_fail_is_told() -> None:
-    """Of five models the fourth question is right for the three that know least else; the third has nothing to tell."""
-    marks = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 1], [1, 0, 0, 1], [1, 0, 0, 1]], dtype=float)
-    found = _item_rest(marks)
-    assert np.isnan(found[[0, 2]]).all()
-    assert found[3] == pytest.approx(np.corrcoef(marks[:, 3], [2, 3, 1, 1, 1])[0, 1])
-    assert found[3] < -0.9
-    assert np.isnan(_item_rest(marks[:4])).all(), "too few models"
 
 
 @pytest.mark.parametrize(

@@ -376,7 +376,17 @@ def test_the_first_broken_check_of_a_batch_refuses() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other", "near"),
-    [("bed", "pillow", 3), ("the red Bed", "nightstand", 3), ("bed", "toilet", 0), ("comet", "bed", 0), ("", "bed", 0)],
+    [
+        ("bed", "pillow", 3),
+        ("the red Bed", "nightstand", 3),
+        ("bed", "toilet", 0),
+        ("comet", "bed", 0),
+        ("", "bed", 0),
+        ("desk", "monitor", 3),
+        ("The red desk", "wide monitor", 3),
+        ("washing machine", "ghost", 0),
+        ("tram stop", "bench", 2),
+    ],
 )
 def test_what_usually_stands_beside_what(one: str, other: str, near: int) -> None:
     """Twice for a group of neighbours, once for a kind of room; of a name that nobody knows its last word counts."""

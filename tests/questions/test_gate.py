@@ -160,7 +160,8 @@ def test_of_what_cannot_be_read_no_step_is_told() -> None:
     [
         ("Coffee Tables", "table", True), ("coffee-table", "coffeetable", True), ("desk", "table", True),
         ("office desk", "table", True), ("glass", "glas", False), ("tablet", "table", False), ("table", "lamp", False),
-        ("table", "coffee table", False), ("bus", "bu", False),
+        ("table", "coffee table", False), ("bus", "bu", False), ("coffee table", "table", True),
+        ("suitable", "table", False),
     ],
 )  # fmt: skip
 def test_names_that_people_take_for_one_another(other: str, name: str, found: bool) -> None:

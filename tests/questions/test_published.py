@@ -44,7 +44,6 @@ from pipeline.questions.open_items import PROOF_CHARS, OpenItem, form, item_of, 
 from pipeline.questions.published import Columns, Published, read_own, read_published
 from pipeline.questions.rules import make_rejection, rule
 from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Judge, group_by
-from pipeline.questions.usual import nearness
 
 ROW = {"id": 7, "scene_name": "s", "question_type": "t", "question": "Q?", "ground_truth": "A"}
 COLUMNS = Columns(
@@ -247,16 +246,6 @@ def test_what_an_open_question_fails_for_by_hand(changed: dict[str, Any], broken
 def test_words_that_carry_meaning_by_their_first_letters() -> None:
     assert stems("The bakers' Cafés of a town's glass bus") == {"baker", "cafe", "town", "glass", "bus"}
     assert stems("medicine") == stems("medical") == {"medic"}
-
-
-def test_things_are_near_by_their_whole_names_or_the_last_word_of_them() -> None:
-    """Beside a desk stands a monitor (2), and both stand in an office, be they large or red."""
-    usual = nearness("desk", "monitor")
-    assert usual >= 2
-    assert nearness("The red desk", "wide monitor") == nearness("monitor", "desk") == usual
-    assert nearness("desk", "toilet") < usual
-    assert nearness("tram stop", "bench") > 0, "what has no usual size has a whole name too"
-    assert nearness("washing machine", "ghost") == nearness("", "desk") == 0
 
 
 GUESSED = OpenItem("What is sold here?", "bread", (), ("meat", "fish", "cloth"), "")

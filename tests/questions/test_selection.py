@@ -442,15 +442,6 @@ def test_no_two_questions_of_a_kin_share_three_things(seed: int, categories: int
             assert most > SHARED_MAX
 
 
-@pytest.mark.slow
-@settings(max_examples=20)
-@given(st.integers(0, 2**32 - 1))
-def test_row_order_means_nothing(seed: int) -> None:
-    rows = kin_candidates(make_scene(random_objects(seed, 6)))
-    shuffled = rows.take(pa.array(np.random.default_rng(seed).permutation(rows.num_rows)))
-    assert table_bytes(select(rows, TASKS, SPREAD_CAP)) == table_bytes(select(shuffled, TASKS, SPREAD_CAP))
-
-
 def sharing(scenes: list[list[set[str]]]) -> float:
     """Of the questions of some scenes, the share whose three objects are those of another one."""
     return float(np.mean([sets.count(mine) > 1 for sets in scenes for mine in sets]))

@@ -60,16 +60,12 @@ def test_corner_to_corner(rules: Rules) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize(("gap_m", "asked"), [(0.199, False), (0.201, True)])
+@pytest.mark.parametrize(("gap_m", "asked"), [(-0.3, False), (0.199, False), (0.201, True)])
 def test_closer_than_20_cm_is_not_asked(gap_m: float, asked: bool, rules: Rules) -> None:
     row = row_of(pair(gap_m), TASK, ["bed", "lamp"], rules)
-    assert refusal_of(row) == (None if asked else ("objects_too_close", pytest.approx(gap_m, abs=1e-6), 0.2, "m"))
-
-
-@BOTH
-def test_overlapping_objects_are_at_no_distance(rules: Rules) -> None:
-    row = row_of(pair(-0.3), TASK, ["bed", "lamp"], rules)
-    assert refusal_of(row) == ("objects_too_close", 0.0, 0.2, "m")
+    assert refusal_of(row) == (
+        None if asked else ("objects_too_close", pytest.approx(max(gap_m, 0.0), abs=1e-6), 0.2, "m")
+    )
 
 
 @pytest.mark.slow
@@ -125,13 +121,7 @@ def test_answer_is_the_number_of_instances(rules: Rules) -> None:
         "chair": "3",
         "table": "2",
     }
-
-
-@BOTH
-def test_one_is_too_few_and_two_are_enough(rules: Rules) -> None:
-    scene = make_scene([*FIVE, cube("bed", 0, 4)])
     assert refusal_of(row_of(scene, COUNTING, ["bed"], rules)) == ("too_few_instances", 1.0, 2.0, "objects")
-    assert refusal_of(row_of(scene, COUNTING, ["table"], rules)) is None
 
 
 @pytest.mark.parametrize(("least", "refused"), [(1, set()), (2, {"bed"}), (3, {"bed", "table"})])

@@ -19,7 +19,6 @@ from pipeline.formats.logs.log import Log, Series
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
-from pipeline.worlds.flight.tracks.clock import straighten, timed
 from pipeline.worlds.flight.tracks.fixes import distinct, is_place, leaps, quantum_m, strays
 from pipeline.worlds.flight.tracks.read import never_flew, track_table
 from tests.conftest import REAL_DATA
@@ -102,7 +101,7 @@ def test_a_coordinate_of_0_is_none_where_those_that_are_known_lie_elsewhere() ->
     assert is_place(np.array([[0.0, LON]] * 3 + [[LAT, LON]] * 2)).tolist() == [False] * 3 + [True] * 2
     assert is_place(np.array([[0.0, LON], [0.009, LON], [0.009, LON]])).all(), "on the equator"
     assert is_place(np.array([[LAT, 0.0], [LAT, 0.02], [np.nan, np.nan]])).tolist() == [False, True, False]
-    assert is_place(np.array([[0.0009, 0.0009], [0.0009, 0.0011]])).tolist() == [False, True]
+    assert is_place(np.array([[0.0009, -0.0009], [0.001, 0.001], [0.0009, 0.0011]])).tolist() == [False, True, True]
     assert is_place(np.array([[90.0, 180.0], [-90.1, 0.0], [90.0, -180.1]])).tolist() == [True, False, False]
 
 
@@ -631,31 +630,6 @@ def test_the_real_drone_that_was_never_armed_is_left_out_by_name(tmp_path: Path)
         Flights().read(SceneFiles(tmp_path, ref))
     assert error.value.finding == "never_flew"
     assert "233 heartbeats" in error.value.message
-
-
-@pytest.mark.parametrize(
-    ("clock_s", "t_s"),
-    [
-        ((0, 0, 0, 0, 1, 2, 0, 1), (0, 0, 0, 0, 1, 2, 3, 4)),  # a repeated time is no step
-        ((0, 5, 10, 0), (0, 5, 10, 15)),  # 5 s are still a usual step
-        ((0, 5.1, 10.2, 3), (0, 5.1, 10.2, 11.2)),  # without any, it is 1 s
-        ((0, 1, 21_601), (0, 1, 21_601)),  # 6 hours are no leap
-        ((0, 1, 21_602), (0, 1, 2)),
-    ],
-)
-def test_after_a_break_time_goes_on_by_a_usual_step(clock_s: tuple[float, ...], t_s: tuple[float, ...]) -> None:
-    assert straighten(np.array(clock_s, dtype=float)).t_s.tolist() == list(t_s)
-
-
-def test_a_clock_jump_casts_doubt_on_what_follows_alone() -> None:
-    (finding,) = straighten(np.array([0.0, 1, 2, 0, 1])).findings
-    assert (finding.name, finding.measured, finding.stretches) == ("clock_jump", 2.0, ((2.0, 4.0),))
-
-
-def test_the_latest_time_and_the_least_place() -> None:
-    samples, strays = timed(np.array([-1e11, 0.0, 1e11, 1.1e11, np.nan]))
-    assert (samples.tolist(), strays) == ([0, 1, 2], 0)
-    assert is_place(np.array([[0.0009, -0.0009], [0.001, 0.001], [90.0, 180.0]])).tolist() == [False, True, True]
 
 
 def test_a_clock_that_is_none_is_refused_as_the_log_is_made() -> None:

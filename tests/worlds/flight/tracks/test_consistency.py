@@ -246,6 +246,7 @@ DAY = 86_400.0
     [
         ([3.0, 4.0, 5.0], [0, 1, 2], 0),
         ([3.0, np.nan, 5.0, np.inf, 7.0, 1e11, 1.1e11], [0, 2, 4, 5], 0),
+        ([-1e11, 0.0, 1e11], [0, 1, 2], 0),
         ([3.0, 99.0, 5.0, 6.0], [0, 2, 3], 1),  # alone after those about it
         ([3.0, -99.0, 5.0, 6.0], [0, 2, 3], 1),
         ([3.0, 99.0, 8.0], [0, 2], 1),
@@ -286,6 +287,9 @@ def test_samples_with_a_time(clock: list[float], kept: list[int], strays: int) -
             [("epoch_leap", NOW - 2.0, LEAP_S)],
         ),
         ([0.0, 1.0, 1.0 + LEAP_S, 2.0 + LEAP_S], [0, 1, 1 + LEAP_S, 2 + LEAP_S], [], [0] * 4, []),
+        ([0.0, 1.0, 2.0 + LEAP_S], [0, 1, 2], [2], [0] * 3, [("epoch_leap", 1.0 + LEAP_S, LEAP_S)]),
+        # A repeated time is no step.
+        ([0.0, 0, 0, 0, 1, 2, 0, 1], [0, 0, 0, 0, 1, 2, 3, 4], [6], [0] * 6 + [1, 1], [("clock_jump", 2.0, 0.0)]),
         ([0.0, DAY], [0, 1], [1], [0, 0], [("epoch_leap", DAY, LEAP_S)]),  # no usual step: a second
         ([7.0, np.nan, 8.0], [0, 1], [], [0, 0], [("untimed", 1, 0)]),
         ([7.0, 99.0, 8.0, 9.0], [0, 1, 2], [], [0, 0, 0], [("stray_times", 1, 0)]),
