@@ -358,14 +358,6 @@ def test_a_view_lasts_at_least_as_long_as_it_must(end, seen):
     assert bool(found.intervals) is seen
 
 
-def test_two_parts_of_a_flight_are_not_seen_as_one():
-    t = np.arange(0, 10.01, 0.2)
-    poses = PosesAt(t, np.tile([0.0, 0, 40], (len(t), 1)), 0 * t, 0 * t - 10, (t >= 5).astype(np.intp))
-    (found,) = views(poses, [tower()], EMPTY)
-    assert found.intervals == ((0.0, 4.8), (5.0, 10.0))
-    assert found.possible == ((-0.2, 5.0), (4.8, 10.2))
-
-
 def test_what_is_seen_in_two_parts_is_seen_twice_and_a_glance_not_at_all() -> None:
     t_s, part = np.arange(8) / 3, np.array([0, 0, 0, 1, 1, 1, 1, 1])
     poses = PosesAt(t_s, np.zeros((8, 3)), np.zeros(8), np.zeros(8), part)

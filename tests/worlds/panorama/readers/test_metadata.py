@@ -81,8 +81,6 @@ def test_south_and_west_are_negative(tmp_path: Path) -> None:
     [
         ({1: ""}, {"gps_reference_missing": "position"}),
         ({3: "X"}, {"gps_reference_missing": "position"}),
-        ({2: (223.0, 0.0, 0.0)}, {"latitude_out_of_range": "position"}),
-        ({4: (187.0, 0.0, 0.0)}, {"longitude_out_of_range": "position"}),
         ({2: (0.0, 0.0, 0.0), 4: (0.0, 0.0, 1.0)}, {"position_zero": "position"}),
         ({4: (7.0, 25.0)}, {"half_a_position": "position"}),
         ({16: "M"}, {"magnetic_heading": "heading"}),
@@ -98,34 +96,10 @@ def test_what_exif_cannot_mean_is_in_doubt(tmp_path: Path, changes: dict[int, An
     assert (scene.facts.heading_deg is None) == (subject == "heading" and "perhaps_radians" not in doubts)
 
 
-@pytest.mark.parametrize("heading", [5.0, 5.1, 0.0])
-def test_whole_tenths_of_degrees_are_no_radians(tmp_path: Path, heading: float) -> None:
-    assert found(read(write(tmp_path, sidecar=None, picture=picture(NICE | {17: heading})))) == {}
-
-
 def test_gpano_tells_heading_and_tilt(tmp_path: Path) -> None:
     facts = read(write(tmp_path, sidecar=None, picture=picture(NICE, GPANO))).facts
     assert (facts.heading_deg, facts.camera_pitch_deg, facts.camera_roll_deg) == (37.0, 1.5, None)
     assert facts.source_tags["heading_deg"] == "XMP GPano"
-
-
-@pytest.mark.parametrize(
-    ("angles", "facts"),
-    [
-        ({"Heading": "0.0", "Pitch": "0.0", "Roll": "0.0"}, (None, None, None)),  # as a GoPro Max writes them
-        ({"Heading": "0.0", "Pitch": "-0.1", "Roll": "0.0"}, (0.0, -0.1, 0.0)),
-        ({"Heading": "90", "Pitch": "0", "Roll": "0"}, (90.0, 0.0, 0.0)),
-        ({"Heading": "0"}, (0.0, None, None)),
-    ],
-)
-def test_angles_that_are_all_zero_were_not_measured(
-    tmp_path: Path, angles: dict[str, str], facts: tuple[float | None, ...]
-) -> None:
-    gpano = {f"Pose{name}Degrees": value for name, value in angles.items()}
-    scene = read(write(tmp_path, sidecar=None, picture=picture({k: NICE[k] for k in NICE if k not in (16, 17)}, gpano)))
-    own = scene.facts
-    assert (own.heading_deg, own.camera_pitch_deg, own.camera_roll_deg) == facts
-    assert [f.name for f in scene.findings if f.name == "pose_all_zero"] == ["pose_all_zero"] * (facts[0] is None)
 
 
 @pytest.mark.parametrize("crop", [False, True])
@@ -191,12 +165,6 @@ def test_what_was_not_used_matters_nothing_where_another_source_knows(tmp_path: 
     scene = read(write(tmp_path, sidecar=sidecar, picture=picture(NICE | {1: "", 16: "M"}, GPANO)))
     assert found(scene) == {}
     assert {"gps_reference_missing", "magnetic_heading"} <= {f.name for f in scene.findings}
-
-
-def test_the_accuracy_is_that_of_the_position(tmp_path: Path) -> None:
-    sidecar = "position: {lat_deg: 43.7396, lon_deg: 7.4273}\n"
-    assert read(write(tmp_path, sidecar=sidecar, picture=picture(NICE))).facts.accuracy_m is None
-    assert read(write(tmp_path / "b", sidecar="accuracy_m: 9\n", picture=picture(NICE))).facts.accuracy_m == 9.0
 
 
 def test_a_heading_in_radians_is_known_by_the_other(tmp_path: Path) -> None:
@@ -471,6 +439,7 @@ def test_crops_of_gpano_by_hand(numbers: tuple[Any, ...], crop: Any, told: list[
         (("10", "0", "0"), 10.0, (0.0, 0.0), []),
         (("0", "0", "0"), None, (None, None), ["pose_all_zero"]),
         (("0", "0", None), None, (None, None), ["pose_all_zero"]),
+        (("0.0", "-0.1", "0.0"), 0.0, (-0.1, 0.0), []),
         (("0", None, None), 0.0, (None, None), []),  # one alone was set
         (("10", "90", "-180"), 10.0, (90.0, -180.0), []),
         (("10", "-90.5", "180.5"), 10.0, (None, None), ["pose_out_of_range"] * 2),
