@@ -231,15 +231,15 @@ SIGNIFICANCE: Final = 0.01  # of ten tasks and three models, one in three builds
 _AT_ONCE: Final = 1_000_000  # questions drawn at once; memory for all draws of a large task is not needed
 
 
-def right_by_luck(votes: Votes, models: Sequence[str], draws: int = DRAWS) -> IntArray:
-    """How many questions each model (m, draws) would have right."""
-    found = [right.sum(axis=2) for right in _shuffled(votes, models, draws)]
+def right_by_luck(votes: Votes, models: Sequence[str]) -> IntArray:
+    """How many questions each model (m, `DRAWS`) would have right."""
+    found = [right.sum(axis=2) for right in _shuffled(votes, models)]
     return np.concatenate(found, axis=1) if found else np.zeros((len(models), 0), dtype=np.intp)
 
 
-def removed_by_luck(votes: Votes, models: Sequence[str], needed: int, draws: int = DRAWS) -> FloatArray:
-    """How many questions (draws,) at least so many of the models would have right together."""
-    return np.concatenate([(right.sum(axis=0) >= needed).sum(axis=1) for right in _shuffled(votes, models, draws)])
+def removed_by_luck(votes: Votes, models: Sequence[str], needed: int) -> FloatArray:
+    """How many questions (`DRAWS`,) at least so many of the models would have right together."""
+    return np.concatenate([(right.sum(axis=0) >= needed).sum(axis=1) for right in _shuffled(votes, models)])
 
 
 def beats_luck(right: int, by_luck: IntArray) -> bool:
@@ -247,11 +247,11 @@ def beats_luck(right: int, by_luck: IntArray) -> bool:
     return bool((1 + (by_luck >= right).sum()) / (1 + len(by_luck)) <= SIGNIFICANCE)
 
 
-def _shuffled(votes: Votes, models: Sequence[str], draws: int) -> Iterator[BoolArray]:
+def _shuffled(votes: Votes, models: Sequence[str]) -> Iterator[BoolArray]:
     """Whether each model (m, d, n) is right, for some draws at a time; the same draws whatever the models."""
     rng = rng_for("luck", votes.task)
     place = np.argsort(votes.kind, kind="stable")
-    for part in chunks(draws, len(votes.kind), _AT_ONCE):
+    for part in chunks(DRAWS, len(votes.kind), _AT_ONCE):
         keys = votes.kind + rng.random((part.stop - part.start, len(votes.kind)))
         truth_of = np.empty(keys.shape, dtype=np.intp)
         truth_of[:, place] = np.argsort(keys, axis=1)

@@ -155,7 +155,8 @@ def write_sampled(folder: Path, out: Path, rows: Rows, twins: Rows = ()) -> Iter
             continue
         of_scene = [twin for twin in twins if twin["scene"] == scene]
         wanted = {row["index"] for row in own} | {index for twin in of_scene for index in twin["frames"]}
-        kept = _kept(folder / video_file(str(scene)), wanted)
+        decoded = enumerate(decoded_frames(folder / video_file(str(scene))))
+        kept = {number: frame for number, frame in decoded if number in wanted}
         for budget, chosen in grouped(own, itemgetter("budget")).items():
             path = out / budget_folder(budget) / video_file(str(scene))
             write_atomically(path, _encoded([kept[row["index"]] for row in chosen]))
@@ -171,10 +172,6 @@ def _check_whole(folder: Path, own: Rows) -> FrameCheck:
     """Holds the delivered video of one scene against the frames of a release."""
     wanted = {row["index"]: row["sha256"] for row in own}
     return _check(folder, folder / video_file(str(own[0]["scene"])), None, wanted, own[0]["frames"])
-
-
-def _kept(path: Path, wanted: set[int]) -> dict[int, av.VideoFrame]:
-    return {number: frame for number, frame in enumerate(decoded_frames(path)) if number in wanted}
 
 
 def _encoded(frames: Sequence[av.VideoFrame]) -> bytes:

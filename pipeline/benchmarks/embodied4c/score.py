@@ -170,7 +170,8 @@ def mark(answers: Sequence[Answer], settings: ExamScoreSettings, ask: Ask | None
             if wrong:
                 left_out.setdefault(wrong, []).append(str(answer.question.id))
         elif (truth := answer.question.rest.get("value")) is not None:
-            found = _number(reply, float(truth), answer.question.rest.get("unit"), settings)
+            unit = answer.question.rest.get("unit")
+            found = numeric(reply, float(truth), unit, settings.tolerance, as_judge=settings.as_judge)
             values[MATCH][n] = values[NUMERIC][n] = found.points
             unread[n] = found.unread
         else:
@@ -194,10 +195,6 @@ def mark(answers: Sequence[Answer], settings: ExamScoreSettings, ask: Ask | None
         notes.append(f"Numbers by eq. 2 with a tolerance of {settings.tolerance:g} of the truth.")
     notes += [note for name in (JUDGED, MATCH) if (note := _variation(answers, name, values[name]))]
     return Scores(values, unread, left_out, notes, words)
-
-
-def _number(reply: str | None, truth: float, unit: str | None, settings: ExamScoreSettings) -> Mark:
-    return numeric(reply, truth, unit, settings.tolerance, as_judge=settings.as_judge)
 
 
 def _trial(reply: str | None) -> tuple[float, str | None]:

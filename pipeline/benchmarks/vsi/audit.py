@@ -225,7 +225,8 @@ def coverage(
         row = None
         if scene is not None:
             if scene.id not in tables:
-                tables[scene.id] = _rows_by_id(_candidates(ScanView(scene, rules)))
+                view = ScanView(scene, rules)
+                tables[scene.id] = _rows_by_id(pa.concat_tables([own.candidates(view) for own in TASKS.values()]))
             row = tables[scene.id].get(
                 question_ids(scene.id, task.name, load_template(task.template).identity, [operands])[0]
             )
@@ -238,10 +239,6 @@ def coverage(
         if _compare(question, scene.id, task, row["answer"], None).status != "reproduced":
             misses.append(Miss(question, "contradicted", _because(f"the candidate's answer is {row['answer']}")))
     return counts, misses
-
-
-def _candidates(view: ScanView) -> pa.Table:
-    return pa.concat_tables([task.candidates(view) for task in TASKS.values()])
 
 
 def _rows_by_id(table: pa.Table) -> dict[int, dict[str, Any]]:

@@ -107,9 +107,9 @@ def _segments(name: str, mesh: SampleMesh) -> dict[str, Any]:
 
 
 def _aggregation(name: str, made: SampleScan) -> dict[str, Any]:
-    labels = (*made.room.labels, *STRUCTURE[:2])
+    labels, mesh = (*made.room.labels, *STRUCTURE[:2]), made.room.mesh
     groups = [
-        {"id": i, "objectId": i, "segments": _segments_of(made.room.mesh, i), "label": label}
+        {"id": i, "objectId": i, "segments": np.unique(mesh.segment[mesh.owner == i]).tolist(), "label": label}
         for i, label in enumerate(labels)
     ]
     return {
@@ -118,10 +118,6 @@ def _aggregation(name: str, made: SampleScan) -> dict[str, Any]:
         "segGroups": groups,
         "segmentsFile": f"scannet.{name}_vh_clean_2.0.010000.segs.json",
     }
-
-
-def _segments_of(mesh: SampleMesh, owner: int) -> list[int]:
-    return [int(s) for s in np.unique(mesh.segment[mesh.owner == owner])]
 
 
 def _facts(alignment: FloatArray, frames: int, room_type: str) -> list[str]:

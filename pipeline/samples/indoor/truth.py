@@ -226,8 +226,8 @@ def turn_name(angle_deg: float) -> str:
     return "left" if angle_deg > 0 else "right"
 
 
-def _walks(scene: _Floor, ends: list[int], most_turns: int = 2) -> Iterator[_Walk]:
-    """All walks over different objects with up to ``most_turns`` turns."""
+def _walks(scene: _Floor, ends: list[int]) -> Iterator[_Walk]:
+    """All walks over different objects with up to two turns."""
     open_walks = []
     for start in ends:
         for first in ends:
@@ -241,7 +241,7 @@ def _walks(scene: _Floor, ends: list[int], most_turns: int = 2) -> Iterator[_Wal
     while open_walks:
         walk = open_walks.pop()
         yield walk
-        if len(walk.turns_deg) == most_turns:
+        if len(walk.turns_deg) == 2:
             continue
         for target in ends:
             leg = None if target in walk.visited else _leg(scene, walk.points[-1], target)
