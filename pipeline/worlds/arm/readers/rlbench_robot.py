@@ -153,7 +153,7 @@ def _matrix(value: Any, shape: tuple[int, int]) -> FloatArray | None:
 
 def _is_rotation(matrix: FloatArray) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.abs(matrix @ matrix.T - np.eye(3)).max() < _UNIT)
+        return bool(np.abs(matrix @ matrix.T - np.eye(3)).max() < _UNIT and np.linalg.det(matrix) > 0)
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,8 @@ def _imu_from_camera(found: dict[str, FloatArray]) -> FloatArray | None:
     whole = [np.eye(4) for _ in names]
     for matrix, table in zip(whole, (found[name] for name in names), strict=True):
         matrix[:3, : table.shape[1]] = table
-        if np.abs(matrix[:3, :3] @ matrix[:3, :3].T - np.eye(3)).max() > ORTHONORMAL_TOLERANCE:
+        turn = matrix[:3, :3]
+        if np.abs(turn @ turn.T - np.eye(3)).max() > ORTHONORMAL_TOLERANCE or np.linalg.det(turn) < 0:
             return None
     return np.asarray(np.linalg.inv(whole[0] @ whole[1] @ whole[2])[:3])
 

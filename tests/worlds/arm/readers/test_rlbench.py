@@ -238,6 +238,7 @@ def test_a_camera_has_the_axes_of_opencv_and_moves_from_a_tenth_of_a_millimetre(
             "front_camera_extrinsics": pose, "front_camera_intrinsics": lens,
             "wrist_camera_extrinsics": pose * 1.001, "overhead_camera_extrinsics": pose,
             "overhead_camera_intrinsics": lens * [[0], [1], [1]], "left_shoulder_camera_extrinsics": pose * np.nan,
+            "right_shoulder_camera_extrinsics": pose * [[-1], [1], [1], [1]],  # it mirrors
         }  # fmt: skip
     write_demo(tmp_path, made)
     front, overhead = read(tmp_path, RLBench()).facts.cameras

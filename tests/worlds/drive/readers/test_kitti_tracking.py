@@ -209,6 +209,7 @@ def test_what_the_camera_sees_is_led_back_to_the_imu() -> None:
     back = _imu_from_camera(told)
     np.testing.assert_allclose(back @ [*(rectify @ (camera @ (lidar @ point + b) + a)), 1], point)
     assert _imu_from_camera(told | {"rectify": 1.01 * rectify}) is None
+    assert _imu_from_camera(told | {"rectify": -rectify}) is None, "it mirrors"
 
 
 def test_marks_and_turns_that_disagree_are_measured_as_a_plain_projection_does(tmp_path: Path) -> None:
