@@ -138,6 +138,10 @@ SHAKEN: Final[dict[str, frozenset[str]]] = {
     "times_assumed": frozenset({CLOCK}),
     "rows_missing": frozenset({CLOCK, WAY}),
 }
+# Doubts with which nothing of a log holds, not even what is where at one time.
+WHOLLY: Final = frozenset(
+    {"commanded_columns", "film_at_other_times", "gripper_off_joints", "moves_alone", "works_aside"}
+)
 
 
 def about_log(findings: Iterable[Finding]) -> list[Finding]:
@@ -232,7 +236,7 @@ def pose(view: Exam, kind: str, t_s: float, operands: Iterable[str], fields: Map
     one.quantity, one.step = wording.reads, step
     one.flags = list(view.flags)
     for found in view.log_doubts:
-        if SHAKEN.get(found.name, frozenset(ALL)) & set(WORDINGS[kind].facts):
+        if found.name in WHOLLY or SHAKEN.get(found.name, frozenset(ALL)) & set(WORDINGS[kind].facts):
             one.refuse(found.name, found.measured, found.limit, found.unit)
     return one
 

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, StrArray
-from pipeline.core.findings import doubt
 from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Finding
 from pipeline.core.templates import load_table
@@ -23,6 +22,7 @@ from pipeline.questions.gate import Shown
 from pipeline.worlds.arm.facts import ArmCamera, Episode, EpisodeScene
 
 GRIPPER: Final = "gripper"  # subject of findings about it
+OPENING: Final = "opening"  # of how far it is open
 RATE_WINDOW_S: Final = 0.2  # ours: joints are noisy to 1e-4, which is then 0.7 milliradians per second
 OPEN_MIN: Final = 0.8  # ours: shares of the opening; between the two it is neither
 CLOSED_MAX: Final = 0.2
@@ -63,8 +63,8 @@ class ArmView:
         slide: (I, T) how far each was moved along its own joint, in its unit; NaN without one.
         slide_share: (I, T) the same between its limits: 0 closed, 1 open.
         base_m: (3,) the foot of the arm.
-        doubts: by subject (a joint's name, a thing's id, `GRIPPER`, "log"): the first finding that casts doubt on all
-            of it. Where a doubt is about stretches of time, its rows are NaN.
+        doubts: by subject (a joint's name, a thing's id, `GRIPPER`, `OPENING`, "log"): the first finding that casts
+            doubt on all of it. Where a doubt is about stretches of time, its rows are NaN.
     """
 
     def __init__(self, scene: EpisodeScene) -> None:
@@ -88,7 +88,8 @@ class ArmView:
             for start_s, end_s in finding.stretches or ():
                 if finding.subject == GRIPPER:
                     self.gripper_m[(times_s >= start_s) & (times_s <= end_s)] = np.nan
-        self.opening = _table(gripper.opening if gripper else None, count, 1)[:, 0]
+        told = None if gripper is None or OPENING in self.doubts else gripper.opening
+        self.opening = _table(told, count, 1)[:, 0]
         self.width_m = _table(gripper.width_m if gripper else None, count, 1)[:, 0]
         self.base_m: FloatArray = np.array(arm.base_m if arm and arm.base_m else [np.nan] * 3, dtype=np.float64)
         items = self.facts.items
@@ -302,46 +303,3 @@ def _first(places: FloatArray) -> FloatArray:
 def _table(packed: QuantizedSeries | None, rows: int, columns: int) -> FloatArray:
     """The numbers, or NaN where there are none."""
     return np.full((rows, columns), np.nan) if packed is None else packed.array
-
-
-SPEED_MAX_MPS: Final = 5.0  # ours: twice what the fastest arms reach at the gripper
-REACH_OVER: Final = 1.5  # the tip of a tool goes beyond what the maker states for the flange
-TURNED_MAX: Final = 4 * np.pi  # of any revolute joint: those of arms stop after a turn or two
-BEYOND_MAX: Final = 0.01  # radians or metres: encoders and rounded limits
-
-
-def examine(scene: EpisodeScene) -> tuple[Finding, ...]:
-    """Doubts about the gripper, over the stretches in which it jumps, and about joints."""
-    facts, arm = scene.facts, scene.facts.arm
-    found = []
-    if facts.gripper is not None and facts.gripper.place_m is not None:
-        place, times_s = facts.gripper.place_m.array, facts.times_s
-        speed = np.sqrt((np.diff(place, axis=0) ** 2).sum(1)) / np.diff(times_s)
-        at = np.flatnonzero(speed > SPEED_MAX_MPS)
-        if len(at):
-            fastest = float(speed[at].max())
-            message = f"the gripper jumps {len(at)} times, at up to {fastest:.1f} m/s"
-            finding = doubt("gripper_jumps", GRIPPER, message, "record it again", fastest, SPEED_MAX_MPS, "m/s")
-            stretches = tuple((float(times_s[n]), float(times_s[n + 1])) for n in at.tolist())
-            found.append(finding.model_copy(update={"stretches": stretches}))
-    if arm and arm.base_m and arm.reach_m and facts.gripper is not None and facts.gripper.place_m is not None:
-        away_m = np.sqrt(((facts.gripper.place_m.array - arm.base_m) ** 2).sum(1))
-        farthest_m, limit_m = float(np.nan_to_num(away_m).max()), REACH_OVER * arm.reach_m
-        if farthest_m > limit_m:
-            message = f"it is {farthest_m:.2f} m from the foot of an arm that reaches {arm.reach_m:g} m"
-            remedy = "are its places in metres, and in the frame of base_m?"
-            found.append(doubt("beyond_limit", GRIPPER, message, remedy, farthest_m, limit_m, "m"))
-    for joint, position in zip(arm.joints, arm.position.array.T, strict=True) if arm else ():
-        if joint.kind == "revolute" and joint.unit == "rad" and not np.isnan(position).all():
-            turned = float(np.nanmax(np.abs(position)))
-            if turned > TURNED_MAX:
-                message = f"{joint.name} stands at up to {turned:.1f} rad, {turned / (2 * np.pi):.1f} turns"
-                found.append(doubt("beyond_limit", joint.name, message, "is it in degrees?", turned, TURNED_MAX, "rad"))
-        if joint.low is None or joint.high is None or np.isnan(position).all():
-            continue
-        over = max(joint.low - float(np.nanmin(position)), float(np.nanmax(position)) - joint.high)
-        if over > BEYOND_MAX:
-            message = f"{joint.name} is {over:.3f} {joint.unit} beyond its limits of {joint.low:g} and {joint.high:g}"
-            remedy = "are unit and limits those of this robot?"
-            found.append(doubt("beyond_limit", joint.name, message, remedy, over, BEYOND_MAX, joint.unit))
-    return tuple(found)

@@ -7,9 +7,9 @@ from typing import Final
 from pipeline.core.schema import Model
 from pipeline.worlds.arm.bev_video import drawn, known_in, sight, top_down_map
 from pipeline.worlds.arm.facts import Episode
+from pipeline.worlds.arm.quality_checks import examine
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.readers.rlbench import RLBench
-from pipeline.worlds.arm.view import examine
 from pipeline.worlds.world import World
 
 

@@ -29,9 +29,11 @@ from pipeline.worlds.arm.facts import (
     SceneItem,
     Slide,
 )
-from pipeline.worlds.arm.readers.rlbench import RLBench
-from pipeline.worlds.arm.readers.series import LARGEST, WIDEST, as_numbers, known, stacked, step_of, turns_wxyz
-from pipeline.worlds.arm.view import EDGE_PX, GRIPPER, MAP_PX, ArmView, examine
+from pipeline.worlds.arm.quality_checks import examine, held_against_film
+from pipeline.worlds.arm.readers.declared import LARGEST, known, turns_wxyz
+from pipeline.worlds.arm.readers.rlbench import RLBench, step_of
+from pipeline.worlds.arm.readers.rlbench_robot import WIDEST, as_numbers, stacked
+from pipeline.worlds.arm.view import EDGE_PX, GRIPPER, MAP_PX, ArmView
 from tests.drawing.reading import bounds
 from tests.worlds.arm.episodes import episode, read, rows, write_demo
 
@@ -51,7 +53,7 @@ def revolute(name: str, *angles: float, **known: Any) -> tuple[Joint, tuple[floa
         ([(0.3, 0.41, 0.0), (0.6, 0.78, 0.1)], None, None, [(GRIPPER, 5.08, 5.0, "m/s", ((0, 0.1),))]),
         ([(0.3, 0.41, 0.0), (0.6, 0.8, -0.3)], None, None, [(GRIPPER, 5.22, 5.0, "m/s", ((0, 0.1), (0.1, 0.3)))]),
         ([(0.1, 0.02, 0.04), (np.nan, 0, 0)], 0.73, None, []),  # 1.0817 m away
-        ([(0.1, 0.02, 0.04), (np.nan, 0, 0)], 0.72, None, [(GRIPPER, 1.0817, 1.08, "m", None)]),
+        ([(0.1, 0.02, 0.04), (np.nan, 0, 0)], 0.72, None, [(GRIPPER, 1.0817, 1.08, "m", ((0, 0.3),))]),
         (None, 0.1, revolute("a", 0.71, -0.509, low=-0.5, high=0.7001), []),
         (None, 0.1, revolute("a", 0.71, np.nan, low=-0.5, high=0.699), [("a", 0.011, 0.01, "rad", None)]),
         (None, 0.1, revolute("b", -0.52, 0.71, low=-0.5, high=0.7, unit="m"), [("b", 0.02, 0.01, "m", None)]),
@@ -534,3 +536,109 @@ def test_the_step_of_rows_by_their_rates() -> None:
     other = np.array([[0.0, 0], [0.3, 0.0], [0.6, 0.0]])  # 0.3 of the first joint, where both turn as fast
     step_s, off = step_of(other, np.ones((3, 2))) or pytest.fail("it moves")
     assert (step_s, off) == (pytest.approx(0.15), pytest.approx(np.sqrt(0.5)))
+
+
+def straight(places: np.ndarray, angles: np.ndarray | None = None, **more: Any) -> dict[str, Any]:
+    """Facts of a gripper at places (N, 3), ten a second, of an arm of one joint that reaches 1 m from the zero."""
+    arm = None
+    if angles is not None:
+        arm = Arm(joints=(Joint(name="one", kind="revolute", unit="rad"),), position=pack(angles[:, None], JOINT_STEP),
+                  base_m=(0, 0, 0), reach_m=1.0)  # fmt: skip
+    gripper = Gripper(point="tips", place_m=pack(places, PLACE_STEP_M))
+    return {"seconds": pack(np.arange(len(places))[:, None] / 10, 1e-5), "gripper": gripper, "arm": arm, "items": (),
+            "cameras": (), **more}  # fmt: skip
+
+
+@pytest.mark.parametrize(("off_m", "is_told"), [(0.179, False), (0.181, True)])
+def test_a_gripper_goes_no_farther_than_its_joints_carry_it(off_m: float, is_told: bool, views: list[ArmView]) -> None:
+    """A tenth of a radian at a reach of 1 m and half as much again for the tool carry it 15 cm; 3 are slack."""
+    places, late = np.tile([0.5, 0.0, 0.0], (40, 1)), np.arange(40) >= 20
+    places[late, 1] = off_m
+    told = examine(views[0].scene.with_facts(**straight(places, np.where(late, 0.1, 0.0))))
+    # A row is held against those that are not near by: the fourth row from the change on.
+    assert [(one.name, one.measured) for one in told] == ([("gripper_off_joints", 0.9)] if is_told else [])
+
+
+@pytest.mark.parametrize(("bearing", "is_told"), [(74.0, False), (-74.0, False), (76.0, True), (-100.0, True)])
+def test_a_robot_looks_where_its_gripper_works(bearing: float, is_told: bool, views: list[ArmView]) -> None:
+    way = np.radians(bearing)
+    places = np.tile([0.5 * np.cos(way), 0.5 * np.sin(way), 0.1], (40, 1))
+    told = examine(views[0].scene.with_facts(**straight(places, np.zeros(40))))
+    assert [(one.name, one.measured) for one in told] == ([("works_aside", abs(bearing))] if is_told else [])
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+@pytest.mark.parametrize(("gap_m", "is_told"), [(0.119, False), (0.121, True)])
+def test_what_is_moved_or_reached_has_the_gripper_near(
+    gap_m: float, is_moved: bool, is_told: bool, views: list[ArmView]
+) -> None:
+    """A cube of 10 cm that begins to move after two seconds, or stays; the gripper stands to its left."""
+    places = np.tile([0.4, 0.0, 0.05], (40, 1))
+    places[20:, 0] += np.arange(20) * 0.01 * is_moved
+    cube = SceneItem(id="a", category="cube", role="target", size_m=(0.1, 0.1, 0.1), place_m=pack(places, PLACE_STEP_M))
+    hand = np.tile([0.4, 0.05 + gap_m, 0.05], (40, 1))
+    facts = straight(hand, items=(cube,), success=True)
+    told = examine(views[0].scene.with_facts(**facts))
+    assert [(one.name, one.measured) for one in told] == ([("moves_alone", gap_m)] if is_told else [])
+    assert not examine(views[0].scene.with_facts(**facts | {"success": False})) or is_moved
+
+
+def test_records_read_wrongly_are_told_in_whole_episodes(views: list[ArmView]) -> None:
+    """Of seven: how often each finding is made of places, joints, things and openings that are not as they were."""
+
+    def told(change: Any) -> dict[str, int]:
+        scenes = [view.scene.with_facts(**change(view.facts)) for view in views]
+        names = [{one.name for one in examine(scene) if one.severity == "doubt"} for scene in scenes]
+        return {name: sum(name in found for found in names) for name in sorted(set().union(*names))}
+
+    def places(change: Any) -> Any:
+        return lambda facts: {"gripper": facts.gripper.model_copy(
+            update={"place_m": pack(change(facts.gripper.place_m.array), PLACE_STEP_M)})}  # fmt: skip
+
+    def late(table: np.ndarray) -> np.ndarray:
+        return table[np.maximum(np.arange(len(table)) - 20, 0)]
+
+    def exchanged(facts: Any) -> dict[str, Any]:
+        opening = pack(1 - facts.gripper.opening.array, SHARE_STEP)
+        return {"gripper": facts.gripper.model_copy(update={"opening": opening})}
+
+    def in_degrees(facts: Any) -> dict[str, Any]:
+        joints = tuple(one.model_copy(update={"low": None, "high": None}) for one in facts.arm.joints)
+        position = pack(facts.arm.position.array * [np.pi / 180, np.pi / 180, 1], JOINT_STEP)
+        return {"arm": facts.arm.model_copy(update={"joints": joints, "position": position})}
+
+    def of_another(facts: Any) -> dict[str, Any]:
+        items = tuple(one.model_copy(update={"place_m": pack(one.place_m.array + np.array([0, 0.3, 0]), PLACE_STEP_M)})
+                      for one in facts.items)  # fmt: skip
+        return {"items": items}
+
+    assert told(lambda facts: {}) == {}
+    assert told(places(late)) == {"gripper_off_joints": 7}
+    assert told(in_degrees) == {"gripper_off_joints": 7}
+    assert told(of_another)["moves_alone"] >= 5
+    assert told(exchanged) == {"opening_reversed": 2}
+    assert told(places(lambda place: place[:, [1, 0, 2]] * [-1, 1, 1]))["works_aside"] == 7
+
+
+@pytest.mark.parametrize(("lag_s", "told"), [(0.0, None), (0.3, None), (1.0, 1.0), (-1.5, 1.5), (None, "correlation")])
+def test_a_film_changes_when_the_arm_moves(lag_s: float | None, told: float | str | None, views: list[ArmView]) -> None:
+    """Waves that go as far as a joint turns, late by so much; or there are none, and only noise."""
+    times_s = np.arange(0, 20, 0.05)
+    rng = np.random.default_rng(1)
+    paces = np.interp(times_s, np.arange(21), rng.uniform(0, 1, 21) ** 3)
+    angles = np.cumsum(paces) * 0.05
+    facts = views[0].facts.model_copy(update=straight(np.zeros((400, 3)), angles) | {
+        "seconds": pack(times_s[:, None], 1e-5)})  # fmt: skip
+    noise = rng.integers(0, 6, (200, 48, 64, 3)).astype(np.uint8)
+
+    def picture(number: int) -> np.ndarray:
+        shown = noise[number].copy()
+        if lag_s is not None:
+            waves = np.sin(np.arange(20) / 2 + 3 * np.interp(number / 10 - lag_s, times_s, angles))
+            shown[10:30, 20:40] += (100 + 100 * waves).astype(np.uint8)[:, None]
+        return shown
+
+    found = [one.measured if one.unit == "s" else one.unit for one in held_against_film(facts, 10, 200, picture)]
+    assert found == ([] if told is None else [told if isinstance(told, str) else pytest.approx(told, abs=0.11)])
+    assert not list(held_against_film(facts, 10, 50, picture)), "too short"
+    assert not list(held_against_film(facts, 10, 200, lambda number: None)), "a film that cannot be read"

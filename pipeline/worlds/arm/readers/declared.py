@@ -33,8 +33,9 @@ from pipeline.worlds.arm.facts import (
     SceneItem,
     Slide,
 )
-from pipeline.worlds.arm.readers.series import LARGEST, UNIT_TOLERANCE, known, turns_wxyz
 
+UNIT_TOLERANCE: Final = 1e-2  # of a quaternion's length; float32 is off by 1e-7
+LARGEST: Final = 1e3  # of joints, places, rates: beyond it are other units, or none
 STATE: Final = "observation.state."
 POINT: Final = "the point between the finger tips"
 _OVER: Final = 0.05  # by how much of its range an opening may be beyond its ends: sensors are
@@ -99,12 +100,15 @@ class DeclaredFacts(Model):
 
     def columns(self) -> set[str]:
         """All that it names."""
-        names = {joint.column for joint in self.joints}
-        if self.gripper is not None:
-            names |= {*(self.gripper.place_m or ()), *(self.gripper.turn_xyzw or ())}
-            names |= {self.gripper.opening.column} if self.gripper.opening else set()
-            names |= {self.gripper.width_m} if self.gripper.width_m else set()
-        return names
+        return {joint.column for joint in self.joints} | self.of_gripper()
+
+    def of_gripper(self) -> set[str]:
+        """All columns of the gripper that it names."""
+        own = self.gripper
+        if own is None:
+            return set()
+        single = (own.opening and own.opening.column, own.width_m)
+        return {*(own.place_m or ()), *(own.turn_xyzw or ()), *(name for name in single if name)}
 
 
 def declared_arm(said: DeclaredFacts, columns: Mapping[str, FloatArray], findings: Findings) -> Arm | None:
@@ -177,6 +181,28 @@ def declared_gripper(said: DeclaredFacts, columns: Mapping[str, FloatArray], fin
         width_m=None if width is None else pack(width, PLACE_STEP_M),
         width_max_m=own.width_max_m,
     )
+
+
+def known(table: FloatArray, key: str, findings: Findings) -> FloatArray | None:
+    """A table (N, k) with NaN in rows that hold what cannot be, which it says; None where all do."""
+    with np.errstate(invalid="ignore"):
+        usable = np.asarray((np.abs(table) <= LARGEST).all(1))
+    bad = int((~usable).sum())
+    if bad:
+        message = f"{key} is missing, not finite or over {LARGEST:g} at {bad} of {len(table)} times"
+        findings.add(doubt("unusable_values", key, message, "record it again", bad, 0, "times"))
+    return np.where(usable[:, None], table, np.nan) if usable.any() else None
+
+
+def turns_wxyz(quat_xyzw: FloatArray, findings: Findings) -> FloatArray:
+    """Unit quaternions (N, 4), w first and not negative, of those with w last; NaN with a doubt where they are none."""
+    length = np.sqrt((quat_xyzw**2).sum(1))
+    bad = np.abs(length - 1) > UNIT_TOLERANCE
+    if bad.any():
+        message = f"{int(bad.sum())} of {len(bad)} quaternions of the gripper are not of length 1"
+        findings.add(doubt("unusable_turn", "gripper", message, "record them again", int(bad.sum()), 0, "times"))
+    turns = np.where(bad[:, None], np.nan, quat_xyzw[:, [3, 0, 1, 2]] / np.where(bad, 1, length)[:, None])
+    return np.asarray(turns * np.where(turns[:, :1] < 0, -1.0, 1.0))
 
 
 Quaternion = tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat]

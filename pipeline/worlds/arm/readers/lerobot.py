@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -28,20 +28,22 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Video
 from pipeline.formats.parquet_rows import columns_of, read_rows, read_tables
+from pipeline.formats.videos import VideoPictures
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.reading.folders import SAFE_NAME, FolderReader, digest_files
+from pipeline.reading.folders import RENAME, SAFE_NAME, FolderReader, check_scene_name, digest_files
 from pipeline.reading.footage import Footage, movie_facts, movie_footage
 from pipeline.reading.reader import NO_VIDEO, ExpectedFile
 from pipeline.reading.settings import read_model
 from pipeline.worlds.arm.facts import EPISODE_MAX_S, TIME_STEP_S, ArmCamera, Episode, EpisodeScene
+from pipeline.worlds.arm.quality_checks import held_against_film
 from pipeline.worlds.arm.readers.declared import (
+    STATE,
     DeclaredFacts,
     declared_arm,
     declared_gripper,
     read_things,
     undeclared_arm,
 )
-from pipeline.worlds.arm.readers.series import check_name
 
 TASKS: Final = "meta/tasks.parquet"
 VIDEO: Final = "videos/{}/chunk-{:03d}/file-{:03d}.mp4"
@@ -144,7 +146,7 @@ def cameras_of(
                         f"the rows last {lasts_s:.2f} s, and {frames} pictures of {key} {frames / facts.fps:.2f} s"
                     )
                     remedy = f"are fps in {INFO}, the rows' timestamp and the video of one rate?"
-                    findings.add(doubt("uneven_times", "video", message, remedy, off_s, most_s, "s"))
+                    findings.add(doubt("film_at_other_times", "log", message, remedy, off_s, most_s, "s"))
                 files.add(f"{files.relative(path)}#{start:g}-{end:g}", b"%d" % path.stat().st_size)
                 video = Video(
                     path=files.relative(path), fps=facts.fps, frames=frames, width=facts.width, height=facts.height
@@ -163,7 +165,9 @@ _ROWS_MIN: Final = 2  # nothing moves within one
 STEP_MIN_S: Final = 1e-4  # no robot is recorded as often
 UNEVEN_MAX: Final = 0.1  # share of a step by which times may differ from the declared rate
 EPISODES_MAX: Final = 1_000_000
+ACTION: Final = "action."
 CHUNK_2: Final = 1000  # episodes of a folder of version 2, as LeRobot writes them
+_HANDS: Final = (("left", "right"), ("right", "left"), ("Left", "Right"), ("Right", "Left"))
 _NUMBERS: Final = ("float", "int", "bool", "uint")
 EXPECTED_FILES: Final = (
     ExpectedFile("info", (INFO,), "the dataset is left out", True),
@@ -195,7 +199,7 @@ class LeRobot(FolderReader):
     def refs(self, root: Path, place: Path, shared: bytes) -> Iterator[SceneRef]:
         """See `FolderReader.refs`: one for each episode of a dataset."""
         dataset = ".".join(place.relative_to(root).parts) or place.resolve().name
-        check_name(place, dataset, "dataset", example=".episode000000")
+        check_scene_name(place, f"{dataset}.episode000000", RENAME)
         paths = sorted((place / EPISODES).glob("chunk-*/file-*.parquet"))
         if not paths and (place / EPISODES_2).is_file():
             yield from self._refs_2(root, place, dataset, shared)
@@ -255,16 +259,26 @@ class LeRobot(FolderReader):
         times_s, columns, numbers = _columns(files, index, features, row, info, findings)
         path = files.path / DECLARED
         said = read_model(files, path, DeclaredFacts) if path.is_file() else None
-        unknown = sorted(said.columns() - columns.keys()) if said else []
+        named = said.columns() if said else set()
+        unknown = sorted(named - columns.keys())
         if unknown:
             message = f"no column is called {', '.join(unknown)}; there are {', '.join(columns)}"
             raise files.fault(path, "unknown_column", message, "name columns as FEATURE.PART")
+        commanded = sorted(name for name in named if name.replace(ACTION, STATE) in columns.keys() - {name})
+        if commanded:
+            message = f"{', '.join(commanded)}: an action is a command to the arm, not where it was"
+            findings.add(doubt("commanded_columns", "log", message, f"name columns of {STATE[:-1]} in {DECLARED}"))
         arm = undeclared_arm(columns, findings) if said is None else declared_arm(said, columns, findings)
         gripper = declared_gripper(said or DeclaredFacts(), columns, findings)
         things = files.path / THINGS.format(f"{index:06d}")
         told = read_things(files, things, len(times_s), findings) if things.is_file() else ((), False, None)
         items, complete, success = told
         cameras, video = cameras_of(files, features, row, times_s, findings)
+        if said and gripper is not None and video is not None and _is_one_of_two(said.of_gripper(), columns):
+            message = "the dataset has columns of another gripper, and its film may show both"
+            remedy = 'nothing is to be done: questions say "the gripper", and are left out'
+            findings.add(note("two_grippers", "gripper", message, remedy))
+            gripper = None
         facts = Episode(
             seconds=pack(times_s, TIME_STEP_S),
             clock="recorded",
@@ -277,6 +291,10 @@ class LeRobot(FolderReader):
             items_complete=complete,
             cameras=cameras,
         )
+        if video is not None and video.fps and video.frames:
+            pictures, first = VideoPictures(files.root / video.path), _first(files, row, video)
+            findings.add(*held_against_film(facts, video.fps, video.frames, lambda n: pictures(first + n)))
+            pictures.close()
         return files.scene_of(EpisodeScene, self, "recorded", facts, findings, video)
 
     def footage(self, files: SceneFiles, scene: EpisodeScene) -> Footage | None:
@@ -284,15 +302,24 @@ class LeRobot(FolderReader):
         if scene.video is None or scene.video.fps is None or scene.video.frames is None:
             return None
         row = _episode_row(files, _index(files), files.json(files.path / INFO))
-        key = Path(scene.video.path).parts[-2 if EPISODES_2 in row else -3]
-        first = round(float(row[f"videos/{key}/from_timestamp"]) * scene.video.fps)
-        path, count = files.root / scene.video.path, scene.video.frames
+        first, path, count = _first(files, row, scene.video), files.root / scene.video.path, scene.video.frames
         whole = movie_footage(files, path, scene.video.fps, movie_facts(files, path).frames)
 
         def frames() -> Iterator[npt.NDArray[np.uint8]]:
             return islice(whole.frames(), first, first + count)
 
         return Footage(scene.video.fps, frames)
+
+
+def _is_one_of_two(own: Iterable[str], columns: Container[str]) -> bool:
+    """Whether a gripper's columns are those of a left or a right one, and there are columns of the other one."""
+    return any(name.replace(one, other) in columns for name in own for one, other in _HANDS if one in name)
+
+
+def _first(files: SceneFiles, row: dict[str, Any], video: Video) -> int:
+    """The number of an episode's first picture in its video."""
+    key = Path(video.path).parts[-2 if EPISODES_2 in row else -3]
+    return round(float(row[f"videos/{key}/from_timestamp"]) * (video.fps or 0.0))
 
 
 def _index(files: SceneFiles) -> int:
@@ -397,9 +424,10 @@ def _columns(
         if off > UNEVEN_MAX:
             message = f"steps differ from 1/{fps:g} s by up to {off:.0%}; the recorded times count"
             steady = float(np.median(np.diff(times_s))) * fps
-            say = note if abs(steady - 1) <= UNEVEN_MAX else doubt  # another rate throughout: one of the two is wrong
-            remedy = "nothing is to be done" if say is note else f"correct fps in {INFO}, or the column timestamp"
-            findings.add(say("uneven_times", "log", message, remedy, off, UNEVEN_MAX, "share"))
+            is_rate = abs(steady - 1) <= UNEVEN_MAX  # else another one throughout: one of the two is wrong
+            remedy = "nothing is to be done" if is_rate else f"correct fps in {INFO}, or the column timestamp"
+            found = note("uneven_times", "log", message, remedy, off, UNEVEN_MAX, "share")
+            findings.add(found if is_rate else found.model_copy(update={"severity": "doubt"}))
     columns: dict[str, FloatArray] = {}
     for name, table in tables.items():
         if name in {"timestamp", "frame_index", "episode_index", "index", "task_index"}:

@@ -26,7 +26,7 @@ from pipeline.formats.images import color_file, size_of
 from pipeline.formats.pickled import PickledRecord
 from pipeline.formats.pickles import read_pickle
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.reading.folders import FolderReader, digest_files
+from pipeline.reading.folders import RENAME, FolderReader, check_scene_name, digest_files
 from pipeline.reading.footage import Footage
 from pipeline.reading.reader import NO_VIDEO, ExpectedFile
 from pipeline.worlds.arm.facts import (
@@ -40,9 +40,9 @@ from pipeline.worlds.arm.facts import (
     Gripper,
     SceneItem,
 )
-from pipeline.worlds.arm.readers.declared import read_things
-from pipeline.worlds.arm.readers.rlbench_robot import CAMERAS, RecordedArm, arm_of, cameras_of, placed
-from pipeline.worlds.arm.readers.series import FINGERS, check_name, stacked, step_of, turns_wxyz
+from pipeline.worlds.arm.quality_checks import held_against_film
+from pipeline.worlds.arm.readers.declared import read_things, turns_wxyz
+from pipeline.worlds.arm.readers.rlbench_robot import CAMERAS, RecordedArm, arm_of, cameras_of, placed, stacked
 
 OBSERVATIONS: Final = "low_dim_obs.pkl"
 DESCRIPTIONS: Final = "variation_descriptions.pkl"
@@ -52,6 +52,8 @@ RECORDS: Final = (DEMO, "rlbench.backend.observation.Observation")
 STEP_S: Final = 0.05  # of the simulator, unless somebody changed it
 STEP_OFF_MAX: Final = 0.02  # share by which positions and rates may disagree
 OBSERVATIONS_MAX: Final = 100_000
+MOVED_RAD: Final = 0.05  # root of all squares: less is a tremble
+FINGERS: Final = 2
 _POSE: Final = 7
 _SHORT: Final = 2  # parts of a path without the task: it is the root then
 _TOPS: Final = ("", "*/", "*/*/")
@@ -84,7 +86,7 @@ class RLBench(FolderReader):
         """See `FolderReader.refs`: an episode."""
         parts = [part for part in place.relative_to(root).parts if part != "episodes"]
         name = ".".join(parts if len(parts) > _SHORT else [root.name, *parts])
-        check_name(place, name, "episode")
+        check_scene_name(place, name, RENAME)
         own = [(path.relative_to(place).as_posix(), path) for path in place.rglob("*") if not path.is_dir()]
         above = place.parent.parent / DESCRIPTIONS
         own += [(f"../../{DESCRIPTIONS}", above)] if above.exists() else []
@@ -125,6 +127,9 @@ class RLBench(FolderReader):
             items_complete=complete,
             cameras=cameras,
         )
+        if video is not None and video.fps and video.frames:
+            folder = files.root / video.path
+            findings.add(*held_against_film(facts, video.fps, video.frames, lambda n: color_file(folder / f"{n}.png")))
         return files.scene_of(EpisodeScene, self, "recorded", facts, findings, video)
 
     def footage(self, files: SceneFiles, scene: EpisodeScene) -> Footage | None:
@@ -175,6 +180,22 @@ def _instructions(files: SceneFiles, findings: Findings) -> tuple[str, ...]:
         message = f"{files.relative(path)} holds {what}, and so no instruction"
         findings.add(note("no_instructions", "instructions", message, "put a list of texts in its place"))
     return ()
+
+
+def step_of(position: FloatArray, velocity: FloatArray) -> tuple[float, float] | None:
+    """Seconds between two rows of joints (N, J), from their rates, and how far the two disagree, as a share.
+
+    A simulator that integrates moves each joint by its rate of the new row. None where nothing moves.
+    """
+    change, rate = np.diff(position, axis=0), velocity[1:]
+    usable = ~(np.isnan(change) | np.isnan(rate)).any(1)
+    change, rate = change[usable], rate[usable]
+    power = float((rate**2).sum())
+    moved = float(np.sqrt((change**2).sum()))
+    if power <= 0 or moved < MOVED_RAD:
+        return None
+    step_s = float((change * rate).sum()) / power
+    return step_s, float(np.sqrt(((change - step_s * rate) ** 2).sum())) / moved
 
 
 def _times(count: int, joints: RecordedArm | None, findings: Findings) -> tuple[FloatArray, Clock]:

@@ -21,11 +21,37 @@ from pipeline.core.quantized_series import pack
 from pipeline.core.templates import load_table
 from pipeline.formats.images import size_of
 from pipeline.worlds.arm.facts import EFFORT_STEP, JOINT_STEP, RATE_STEP, Arm, ArmCamera, Joint
-from pipeline.worlds.arm.readers.series import stacked
+from pipeline.worlds.arm.readers.declared import known
 
 OFF_MAX_M: Final = 0.01  # ours: between the gripper as recorded and where the joints put it
 SURE_M: Final = 0.002  # ours: what fits so well needs no other zero
+WIDEST: Final = 256  # numbers of one value: a picture is no row of joints
 MOVED_M: Final = 0.1  # a hand that hardly moves fits any arm
+
+
+def stacked(rows: Sequence[Mapping[str, Any]], key: str, findings: Findings) -> FloatArray | None:
+    """The values of a key at all times, (N, k), NaN where there is none or one of another shape; None: at no time.
+
+    What is not finite or beyond `LARGEST` is in doubt and becomes NaN too.
+    """
+    values = [as_numbers(row.get(key)) for row in rows]
+    widths = [len(value) for value in values if value is not None]
+    if not widths:
+        return None
+    width = max(set(widths), key=widths.count)
+    table = np.full((len(rows), width), np.nan)
+    for at, value in enumerate(values):
+        if value is not None and len(value) == width:
+            table[at] = value
+    return known(table, key, findings)
+
+
+def as_numbers(value: Any) -> FloatArray | None:
+    """A number or an array of numbers as (k,); None for all else."""
+    if isinstance(value, bool | int | float | np.ndarray):
+        numbers = np.asarray(value, dtype=np.float64).ravel()
+        return numbers if 0 < numbers.size <= WIDEST else None
+    return None
 
 
 class RecordedArm(NamedTuple):

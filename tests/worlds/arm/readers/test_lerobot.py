@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import av
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -32,6 +33,7 @@ from pipeline.worlds.arm.readers.lerobot import (
     LeRobot,
     _columns,
     _episode_row,
+    _is_one_of_two,
     cameras_of,
     instructions,
     parts_of,
@@ -261,10 +263,10 @@ FRONT, SIDE = "observation.images.front", "observation.images.side"
         ((1.2, 6.2), (20, 200), 50, 100, []),
         ((0.0, 5.0), (20, 100), 50, 100, []),
         ((1.2, 6.2), (20, 115), 50, 91, []),  # 0.45 s less
-        ((1.2, 6.2), (20, 113), 50, 89, [("uneven_times", 0.55, 0.5)]),
-        ((1.2, 6.8), (20, 200), 50, 112, [("uneven_times", 0.6, 0.5)]),
+        ((1.2, 6.2), (20, 113), 50, 89, [("film_at_other_times", 0.55, 0.5)]),
+        ((1.2, 6.8), (20, 200), 50, 112, [("film_at_other_times", 0.6, 0.5)]),
         ((1.2, 52.1), (10, 900), 500, 509, []),  # a fiftieth of 50 s
-        ((1.2, 52.3), (10, 900), 500, 511, [("uneven_times", 1.1, 1.0)]),
+        ((1.2, 52.3), (10, 900), 500, 511, [("film_at_other_times", 1.1, 1.0)]),
         ((0.1, 0.2), (10, 9), 2, 1, []),
         ((0.1, 0.14), (10, 9), 2, None, [("rows_missing", 0, 1)]),
         ((4.0, 5.0), (10, 39), 10, None, [("rows_missing", -1, 1)]),
@@ -365,6 +367,53 @@ def test_what_rows_tell_of_times_and_columns(
     assert tasks.tolist() == task.tolist()
     found = [(one.severity, one.name, one.measured, one.limit) for one in findings.items]
     assert found == [(severity, name, pytest.approx(value), limit) for severity, name, value, limit in told]
+
+
+def test_of_two_grippers_a_film_may_show_both(copy: Path) -> None:
+    """The lift's column is renamed to that of a right gripper; there is a film, and then none."""
+    table, key = copy / "table", "observation.images.front"
+    film = table / "videos" / key / "chunk-000" / "file-000.mp4"
+    film.parent.mkdir(parents=True)
+    with av.open(str(film), "w") as container:
+        stream = container.add_stream("mpeg4", rate=20)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for _ in range(20):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.zeros((48, 64, 3), np.uint8), format="rgb24")))
+        container.mux(stream.encode())
+    rows = pq.read_table(table / EPISODES).to_pydict()
+    own = {"chunk_index": 0, "file_index": 0, "from_timestamp": 0.0, "to_timestamp": 1.0}
+    rows |= {f"videos/{key}/{name}": [value] * len(rows["episode_index"]) for name, value in own.items()}
+    pq.write_table(pa.table(rows), table / EPISODES)
+    said = json.loads((table / "meta" / "info.json").read_text())
+    said["features"][key] = {"dtype": "video", "shape": [48, 64, 3], "names": ["height", "width", "channels"]}
+    text = json.dumps(said).replace('"gripper"', '"left_gripper"').replace('"lift"', '"right_gripper"')
+    (table / "meta" / "info.json").write_text(text)
+    arm = (table / "arm.yaml").read_text().replace("state.gripper", "state.left_gripper")
+    (table / "arm.yaml").write_text(arm.replace("state.lift", "state.right_gripper"))
+    scene = read(copy, LeRobot(), SECOND)
+    assert (found(scene)["two_grippers"].severity, scene.facts.gripper) == ("note", None)
+    film.unlink()
+    assert read(copy, LeRobot(), SECOND).facts.gripper is not None, "a film that is drawn shows one"
+
+
+def test_what_an_arm_was_told_is_not_where_it_was(copy: Path) -> None:
+    path = copy / "table" / "arm.yaml"
+    path.write_text(path.read_text().replace("observation.state.lift", "action.lift"))
+    told = found(read(copy, LeRobot(), SECOND))["commanded_columns"]
+    assert (told.severity, told.subject, told.message.partition(":")[0]) == ("doubt", "log", "action.lift")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "is_one"),
+    [
+        ("left_gripper.pos", "right_gripper.pos", True),
+        ("kRightHandIndex", "kLeftHandIndex", True),
+        ("gripper", "left_wheel", False),
+        ("left_gripper.pos", "right_wheel", False),
+    ],
+)
+def test_a_gripper_is_one_of_two_where_there_are_columns_of_the_other(own: str, other: str, is_one: bool) -> None:
+    assert _is_one_of_two({own}, {own, other}) == is_one
 
 
 @pytest.mark.parametrize("name", [DATA, EPISODES, "meta/tasks.parquet"])

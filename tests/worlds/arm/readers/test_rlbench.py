@@ -18,7 +18,7 @@ from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.arm.facts import EpisodeScene
 from pipeline.worlds.arm.readers import rlbench
-from pipeline.worlds.arm.readers.rlbench import RLBench
+from pipeline.worlds.arm.readers.rlbench import RLBench, step_of
 from pipeline.worlds.arm.readers.rlbench_robot import (
     CHAINS,
     OFF_MAX_M,
@@ -29,7 +29,6 @@ from pipeline.worlds.arm.readers.rlbench_robot import (
     fit_zero,
     placed,
 )
-from pipeline.worlds.arm.readers.series import step_of
 from pipeline.worlds.arm.view import ArmView
 from pipeline.worlds.registry import read_scene
 from tests.conftest import REAL_DATA
