@@ -108,7 +108,8 @@ class ExamTask(CaseTask[Exam]):
     def __init__(
         self, name: str, form: Form, share: int, asks: Mapping[str, Sequence[Ask]], kinds: Iterable[str]
     ) -> None:
-        if isinstance(form, Number) and (form.unit or form.decimals):
+        self._is_measured = isinstance(form, Number) and bool(form.unit or form.decimals)  # not counted
+        if isinstance(form, Number):
             form = replace(form, by_kind=True)
         self.name, self.form, self.share, self.asks = name, form, share, asks
         self.parts = tuple(part(kind) for kind in kinds)
@@ -142,8 +143,7 @@ class ExamTask(CaseTask[Exam]):
                 case.facts = case.facts or view.told.of(case)
                 case.flags += [flag(SAME_FACT, fact) for fact in case.facts]
         if view.rules.even_answers:
-            measured = isinstance(self.form, Number) and self.form.by_kind
-            make_even(every, f"{view.scene.id} {self.name}", measured=measured)
+            make_even(every, f"{view.scene.id} {self.name}", measured=self._is_measured)
 
 
 FILE: Final = TEMPLATES_DIR / "embodied4c" / "domain_far.yaml"
