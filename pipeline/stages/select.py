@@ -66,9 +66,11 @@ def run(context: StageContext) -> bytes:
 
 
 def _chosen(context: StageContext, candidates: pa.Table) -> Chosen | None:
-    """What `answer_counts` chose, unless it was of another version, as where `select` alone is run."""
-    counted = context.bytes_of("answer_counts")
-    if counted is None or table_metadata(counted)[_MADE_FROM.encode()].decode() != _made_from(context):
+    """What `answer_counts` chose, unless it was of another version, as where `select` alone is run, or switched off."""
+    if context.settings["as_released"]:
+        return None
+    counted = context.needed("answer_counts")
+    if table_metadata(counted)[_MADE_FROM.encode()].decode() != _made_from(context):
         return None
     return Chosen.of(read_table(counted), candidates)
 
@@ -80,8 +82,10 @@ def tallies_of(counted: bytes) -> dict[str, ClassTally]:
 
 def _balance(context: StageContext) -> Balance:
     """The part of the balance that changes what the scene asks."""
-    tally, found = context.bytes_of("answer_counts"), context.results.get("balance", ())
-    return _balance_in(context.folder, found[0][1]).of(tallies_of(tally)) if found and tally else UNBALANCED
+    found = context.results.get("balance", ())
+    if context.settings["as_released"] or not found:
+        return UNBALANCED
+    return _balance_in(context.folder, found[0][1]).of(tallies_of(context.needed("answer_counts")))
 
 
 @lru_cache(2)  # each scene looks at the same one
@@ -124,14 +128,15 @@ ANSWER_COUNTS: Final = Stage(
     settings=settings,
     uses=uses,
     is_wanted=is_balanced,
+    passes_on="author",
 )
 SELECT: Final = Stage(
     name="select",
     suffix=".zst",
     module=__name__,
     run=run,
-    takes=("author",),
-    may_take=("answer_counts", "balance"),
+    takes=("author", "answer_counts"),  # a scene of which these cannot be made has no questions that are unbalanced
+    may_take=("balance",),
     depends=depends,
     settings=settings,
     uses=uses,

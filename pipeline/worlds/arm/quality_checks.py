@@ -240,6 +240,7 @@ OVERLAP_S: Final = 5.0
 ALIKE: Final = 0.4  # correlation of two curves of one movement; of the films at hand 0.53 to 0.66
 ALIKE_LEAD: Final = 0.25
 UNLIKE: Final = 0.1
+STILL: Final = 1e-6
 
 
 def held_against_film(
@@ -269,6 +270,8 @@ def held_against_film(
         grey.append(np.asarray(Image.fromarray(shown).convert("L").resize(GREY_PX, Image.Resampling.BOX), np.float64))
     changed = np.sqrt(np.quantile(np.abs(np.diff(grey, axis=0)).reshape(len(ticks) - 1, -1), CHANGED_AT, axis=1))
     moved = np.sqrt(sum(_steps(facts.times_s, table, ticks) for table in tables))
+    if moved.std() < STILL:  # a film of an arm that stands tells nothing
+        return
     lags = np.arange(-round(LAG_MAX_S * PICTURES_HZ), round(LAG_MAX_S * PICTURES_HZ) + 1)
     alike = np.array([_alike(changed, moved, lag) for lag in lags.tolist()])
     lag_s = lags / PICTURES_HZ
@@ -295,6 +298,6 @@ def _steps(times_s: FloatArray, table: FloatArray, ticks: FloatArray) -> FloatAr
 def _alike(changed: FloatArray, moved: FloatArray, lag: int) -> float:
     """Correlation of what changes with what moved so many ticks before; -1 where they hardly overlap, or stand."""
     a, b = changed[max(0, lag) : len(changed) + min(0, lag)], moved[max(0, -lag) : len(moved) + min(0, -lag)]
-    if len(a) < OVERLAP_S * PICTURES_HZ or min(a.std(), b.std()) < 1e-6:
+    if len(a) < OVERLAP_S * PICTURES_HZ or min(a.std(), b.std()) < STILL:
         return -1.0
     return float(np.corrcoef(a, b)[0, 1])

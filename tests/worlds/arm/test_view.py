@@ -642,3 +642,5 @@ def test_a_film_changes_when_the_arm_moves(lag_s: float | None, told: float | st
     assert found == ([] if told is None else [told if isinstance(told, str) else pytest.approx(told, abs=0.11)])
     assert not list(held_against_film(facts, 10, 50, picture)), "too short"
     assert not list(held_against_film(facts, 10, 200, lambda number: None)), "a film that cannot be read"
+    still = facts.model_copy(update=straight(np.zeros((400, 3)), np.full(400, 0.3)))
+    assert not list(held_against_film(still, 10, 200, picture)), "an arm that stands"
