@@ -331,7 +331,7 @@ def _as_asked(own: Sequence[_AuditedTask], group: Callable[[_AuditedTask], str])
     said: dict[Hashable, Counter[str]] = defaultdict(Counter)  # by words, by group, by both, and of all
     for s in own:
         for key in ((_asked(s), None), (None, group(s)), (_asked(s), group(s)), (None, None)):
-            said[key].update([normalised(s.task.answer)])
+            said[key][normalised(s.task.answer)] += 1
     right = 0
     for s in own:
         alike = said[_asked(s), None] - said[_asked(s), group(s)] or said[None, None] - said[None, group(s)]

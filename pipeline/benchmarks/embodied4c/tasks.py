@@ -313,8 +313,8 @@ class ExamRow(NamedTuple):
 
 WORDS: Final = FreeText()
 # Of vehicles, where a build has too few to measure what is usual: as the real logs at hand have them, those of 4 to 5 m
-# less often, since frequent answers are asked less. By fifty draws, the choice nearest to a
-# car's length is right in 38%; without, in 62%.
+# less often, since frequent answers are asked less. By fifty draws, the choice nearest to a car's length is right in
+# 38%; without, in 62%.
 LENGTHS_M: Final = (2.0, 3.5, 4.0, 4.0, 4.2, 4.5, 4.5, 4.8, 5.0, 5.5, 5.5, 6.0, 7.0, 8.0, 9.5, 12.0, 18.0)
 # Shares by the paper's counts of capabilities over all embodiments (section 6.1), alike over their sub-capabilities; of
 # SPA less, since logs hold most of that, and little of what follows from our speed: of one fact the rarer asks first.

@@ -137,7 +137,7 @@ def distance(view: ArmExam) -> Iterator[ExamCase]:
 
 def lies_on(view: ArmExam) -> Iterator[ExamCase]:
     """TP: which thing lies on another; drawers and doors, which anybody knows to lie on nothing, are not offered."""
-    loose = {row: name for row, name in view.names.items() if not np.isfinite(view.slide_share[row]).any()}
+    loose = [name for row, name in view.names.items() if not np.isfinite(view.slide_share[row]).any()]
     for index in view.moments:
         for below, above in zip(*view.on_item(index).T.nonzero(), strict=True):
             if int(below) not in view.names or int(above) not in view.names:
@@ -146,7 +146,7 @@ def lies_on(view: ArmExam) -> Iterator[ExamCase]:
             one = case(view, "arm_tp", index, (name,), int(below), int(above), thing=name)
             one.require("several_on_it", int(view.on_item(index)[:, below].sum()), "<=", 1, "things")
             one.require("held", float(view.away_m(int(above), index)) * CM, ">=", 2 * NEAR_MIN_CM, "cm")
-            others = [other for other in loose.values() if other != name]
+            others = [other for other in loose if other != name]
             yield words(one, answer, others, (answer.removeprefix("the "),))
 
 
