@@ -70,7 +70,7 @@ def forecasts(
         most = sum((most_usage(request, terms) for request in rest), Usage())
         known = spent.get(model.name)
         output = round(len(rest) * known.usage.output_tokens / known.requests) if known else None
-        likely = Usage(sum(map(likely_input, rest)), output or 0)
+        tokens = sum(map(likely_input, rest))
         price = money.price_of(model)
         found.append(
             Forecast(
@@ -78,9 +78,9 @@ def forecasts(
                 model.name,
                 len(by_key),
                 len(kept),
-                likely.input_tokens,
+                tokens,
                 output,
-                None if price is None or output is None else price.cost_usd(likely),
+                None if price is None or output is None else price.cost_usd(Usage(tokens, output)),
                 None if price is None else price.cost_usd(most),
             )
         )

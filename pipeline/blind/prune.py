@@ -370,7 +370,7 @@ def debiased(
         own = config.model_copy(update={"budget": share})
         parts.append(_debiased(shard, stay, own, told, rounds.of_shard(number) if rounds else None))
         gone, seen = gone + pc.count(parts[-1]["removed_in_round"]).as_py(), seen + len(shard)
-    return parts[0] if len(parts) == 1 else pa.concat_tables(parts).sort_by("id").combine_chunks()
+    return pa.concat_tables(parts).sort_by("id").combine_chunks()
 
 
 def _share(budget: int, before: int, own: int, all_: int) -> int:

@@ -375,7 +375,7 @@ def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], made_of:
             seals.append([bits, _seal(own)])
             file.append(own)
             file.end_group()
-        about = {MADE_OF: json.dumps(asdict(behind), sort_keys=True, ensure_ascii=False), PACKS: json.dumps(seals)}
+        about = {MADE_OF: json.dumps(asdict(behind), sort_keys=True), PACKS: json.dumps(seals)}
         about |= {PLANNED: json.dumps(outcome.entries.planned)} if outcome.entries.planned else {}
         file.finish(about | {SEAL: digest_of(about)})
         file.publish()

@@ -273,6 +273,7 @@ def test_each_change_between_two_releases_with_its_reason_by_hand(tmp_path: Path
         "1 answer changed, 1 wording changed, 1 options changed, 3 added, 4 removed, 1 displaced by a cap "
         "(e, b, raw data and 3 more)"
     )
+    assert replace(report, changes=report.changes[:2]).line.endswith(" (raw data, a, b)")
     assert [(c.name, c.changes, c.scenes) for c in report.causes] == [
         ("e", 4, 1), ("b", 3, 1), ("raw data", 1, 1), ("a", 1, 1), ("c", 1, 1), ("d", 1, 1),
     ]  # fmt: skip

@@ -161,6 +161,7 @@ def test_the_words_of_the_header_are_those_of_the_hub(release: Path) -> None:
     said = yaml.safe_load((release / "README.md").read_text().split("---\n")[1])
     from datasets.utils.metadata import known_task_ids
 
+    assert [*said][:2] == ["pretty_name", "license"], "in the order of reading"
     assert set(said["task_categories"]) <= set(known_task_ids)
     assert set(said["size_categories"]) <= set(_listed("size_categories"))
     assert set(said["annotations_creators"]) <= set(_listed("creators")["annotations"])
@@ -488,6 +489,22 @@ def test_each_split_has_its_best_attacker_beside_the_published_one() -> None:
     assert not any("choices" in line for line in alone)
     assert "| turns | 20.0 ± 5.0 (0.500 by name) | 15.0 (0.450 forest) |  |" in alone
     assert not any("published" in line for line in alone)
+
+
+def test_models_that_answered_a_sample_are_told_from_those_that_answered_all() -> None:
+    def voter(asked: int) -> dict[str, Any]:
+        told = {"right": 0.5, "right_released": None, "luck": 0.25, "standing": "no vote"}
+        return told | {"asked": asked, "unanswered": asked // 10, "unread": 0}
+
+    votes = {"agreement": None, "answered": 0, "balanced": 0, "by_luck": 0.0}
+    rows = [row("turns") | votes | {"voters": {"m1": voter(10), "m2": voter(9)}}]
+    rows += [row("news") | votes | {"voters": {"m1": voter(10)}}]
+    lines = lines_of(rows, SETTINGS, [], {})
+    assert "1 model answered every question without its video: m1." in lines
+    assert any(line.startswith("m2 answered 9 of 20 questions") for line in lines)
+    assert [line for line in lines if "requests failed" in line] == [
+        "- m1: 2 requests failed, 0 replies hold no answer. These count as wrong."
+    ]
 
 
 def test_every_task_has_a_published_figure() -> None:

@@ -175,10 +175,10 @@ def scenes(raw: dict[str, str], **rest: Any) -> Scenes:
             None,
         ),
         (
-            scenes({"a/one": "1"}, pictures={"a/one": (0, 2**64 - 1)}),
-            scenes({"b/two": "2"}, pictures={"b/two": (0b111111,)}),  # six bits from the first, 58 from the second
+            scenes({"a/one": "1"}, pictures={"a/one": (0, 1, 2**64 - 1)}),
+            scenes({"b/two": "2"}, pictures={"b/two": (0b111111,)}),  # six and five bits from two, 58 from the third
             "same_pictures",
-            0.5,
+            0.667,
         ),
     ],
 )

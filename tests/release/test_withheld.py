@@ -14,6 +14,7 @@ import pytest
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.templates import load_table
 from pipeline.questions.published import published_rows
+from pipeline.release.withheld import _commitments
 from tests.builds import Cli
 from tests.release.test_training import release_of
 from tests.scoring.made import said, vsi
@@ -79,12 +80,14 @@ def test_what_is_kept_of_a_benchmark_is_named_and_its_answer_is_not(name: str) -
 
 def test_a_commitment_is_a_digest_that_others_compute(scan2qa: Cli, open_release: Path, tmp_path: Path) -> None:
     public = withheld(scan2qa, open_release, tmp_path / "public")
-    (first, _) = pq.read_table(tmp_path / "public.parquet").to_pylist()
+    answers = pq.read_table(tmp_path / "public.parquet")
+    (first, _) = answers.to_pylist()
     assert {name: first[name] for name in ("id", "ground_truth")} == {"id": 1, "ground_truth": ANSWER}
     assert len(first["salt"]) == 32
     told = f'{first["salt"]}\n1\n{{"ground_truth": "7345", "pruned": false}}\n'
     (row, _) = pq.read_table(next((public / "commitments").iterdir())).to_pylist()
     assert row == {"id": "1", "sha256": hashlib.sha256(told.encode()).hexdigest()}
+    assert row == _commitments(answers.select(answers.column_names[::-1]), "id")[0], "in whatever order of columns"
 
 
 def test_salts_are_kept_with_the_answers_and_drawn_anew_without(

@@ -12,14 +12,14 @@ import pytest
 from PIL import Image
 
 from pipeline.benchmarks.urbanvideo.drawings import DRAWINGS
-from pipeline.benchmarks.urbanvideo.legends import LEGENDS, legends, map_pictures
+from pipeline.benchmarks.urbanvideo.legends import _FRAME, LEGENDS, _cut, legends, map_pictures
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.identity import digest
 from pipeline.core.schema import Video
 from pipeline.core.video_spec import VideoSpec
 from pipeline.drawing.sheet import png_of
-from pipeline.worlds.flight.facts import FlightScene
+from pipeline.worlds.flight.facts import FlightScene, Shot
 from pipeline.worlds.flight.view import FlightView
 from tests.benchmarks.urbanvideo.flights import flight, judged, mark, motion, rules
 from tests.benchmarks.urbanvideo.test_places import large, shown
@@ -226,6 +226,23 @@ def test_a_legend_has_what_the_question_names_and_nothing_else() -> None:
         return bool((np.abs(sheet - np.array(colour)).max(2) < 12).sum() > 1000)
 
     assert [shows(sheet, colour) for sheet in (one, both) for colour in (RED, BLUE)] == [True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("box", "size", "corners"),
+    [
+        ((0.4, 0.4, 0.6, 0.6), (200, 141), (41, 41, 159, 100)),  # 40 by 20 pixels, with 14 around them: 68 by 48
+        ((0.4, 0.3, 0.5, 0.7), (141, 200), (41, 41, 100, 159)),
+        ((0.0, 0.8, 0.2, 1.0), (200, 126), (0, 52, 148, 126)),  # in the lower left corner: 54 by 34
+    ],
+)
+def test_a_landmark_is_cut_out_with_a_third_of_its_size_around_it(
+    box: tuple[float, float, float, float], size: tuple[int, int], corners: tuple[int, ...]
+) -> None:
+    part = _cut(np.zeros((100, 200, 3), dtype=np.uint8), Shot(second=0.0, box=box))
+    assert part.size == size
+    y, x = np.nonzero((np.asarray(part) == _FRAME).all(2))
+    assert (x.min(), y.min(), x.max(), y.max()) == pytest.approx(corners, abs=1.0)
 
 
 def test_they_are_drawn_in_that_mode_alone() -> None:

@@ -61,6 +61,7 @@ def test_steps_are_longer_than_the_speed_about_them_explains() -> None:
     assert np.flatnonzero(beyond(TIMES_S, there_and_back) > 2).tolist() == [4, 5]
     assert beyond(np.array([0.0, 5.0]), np.array([[0.0, 0, 0], [499.0, 0, 0]])).max() < 0  # long ago
     assert beyond(np.array([0.0, 5.0]), np.array([[0.0, 0, 0], [510.0, 0, 0]])).tolist() == [10.0]
+    assert beyond(np.array([0.0, 1.0]), np.array([[0.0, 0, 0], [30.0, 0, 0]])).tolist() == [0.0]  # not long ago
     assert len(beyond(TIMES_S[:1], moved[:1])) == 0
 
 
