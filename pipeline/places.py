@@ -197,7 +197,7 @@ _DEGREES: Final = 7  # decimals of places: 1 cm
 
 
 @dataclass(frozen=True)
-class Spot:
+class CaptureSpot:
     """A place to take or fetch a panorama.
 
     Attributes:
@@ -225,7 +225,7 @@ class Spot:
     score: float
 
 
-def choose(city: PlaceCity, roads: Sequence[Road], radius_m: float, spacing_m: float, most: int) -> list[Spot]:
+def choose(city: PlaceCity, roads: Sequence[Road], radius_m: float, spacing_m: float, most: int) -> list[CaptureSpot]:
     """At most so many places of a city, the best first; between any two of them lies the spacing.
 
     Args:
@@ -251,7 +251,7 @@ def choose(city: PlaceCity, roads: Sequence[Road], radius_m: float, spacing_m: f
     streets = np.unique([road.name.casefold() for road, _ in usable], return_inverse=True)[1][owner]
     order = np.lexsort((ids, lat_lon[:, 1], lat_lon[:, 0], -score))
     free = np.ones(len(order), dtype=bool)
-    spots: list[Spot] = []
+    spots: list[CaptureSpot] = []
     while len(spots) < most and free.any():
         i = int(order[free[order].argmax()])
         gap = np.hypot(*(points - points[i]).T)
@@ -260,7 +260,7 @@ def choose(city: PlaceCity, roads: Sequence[Road], radius_m: float, spacing_m: f
         free[i] = False
         road = usable[owner[i]][0]
         spots.append(
-            Spot(
+            CaptureSpot(
                 city=city,
                 lat_deg=float(lat_lon[i, 0]),
                 lon_deg=float(lat_lon[i, 1]),
@@ -280,12 +280,12 @@ ARTERIAL, STREET, LANE = SCENES = ("arterial", "street", "lane")  # types of sce
 LEAST_OF: Final = {ARTERIAL: 0.6, STREET: 0.35, LANE: 0.0}  # S_l, at least
 
 
-def scene_type(spot: Spot) -> str:
+def scene_type(spot: CaptureSpot) -> str:
     """The type of scene that a place is: by the class of its road."""
     return next(name for name, least in LEAST_OF.items() if spot.class_score >= least)
 
 
-def balanced(spots: Sequence[Spot], most: int) -> list[Spot]:
+def balanced(spots: Sequence[CaptureSpot], most: int) -> list[CaptureSpot]:
     """At most so many places: countries take turns, within a country types of scenes, of these the best first."""
     country = np.unique([spot.city.country_code for spot in spots], return_inverse=True)[1]
     kind = np.array([SCENES.index(scene_type(spot)) for spot in spots])
@@ -341,7 +341,7 @@ COLUMNS: Final = (
 )  # fmt: skip
 
 
-def rows_of(spots: Sequence[Spot]) -> list[dict[str, Any]]:
+def rows_of(spots: Sequence[CaptureSpot]) -> list[dict[str, Any]]:
     """Places by `COLUMNS`; ``place`` counts those of a city, the best first."""
     rows, count = [], dict[int, int]()
     for spot in spots:
@@ -369,12 +369,12 @@ def rows_of(spots: Sequence[Spot]) -> list[dict[str, Any]]:
     return rows
 
 
-def as_csv(spots: Sequence[Spot]) -> bytes:
+def as_csv(spots: Sequence[CaptureSpot]) -> bytes:
     """A table with a head. A cell that a spreadsheet would take for a formula begins with an apostrophe."""
     return csv_bytes(COLUMNS, ([_inert(row[name]) for name in COLUMNS] for row in rows_of(spots)))
 
 
-def as_geojson(spots: Sequence[Spot]) -> bytes:
+def as_geojson(spots: Sequence[CaptureSpot]) -> bytes:
     """A FeatureCollection of points (RFC 7946)."""
     features = [
         {

@@ -29,7 +29,7 @@ from pipeline.llm.budget import Money
 from pipeline.llm.client import Account
 from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import takes_visuals, visual_inputs
-from pipeline.questions.asking import AgentEpisode, AskedOf, Asking, QuestionPrompt, StepPrompt, Turn
+from pipeline.questions.asking import AgentEpisode, AskedOf, Asking, PromptTurn, QuestionPrompt, StepPrompt
 from pipeline.questions.published import Published, published_rows, read_rows
 from pipeline.release.media import videos_beside
 from pipeline.release.withheld import is_withheld
@@ -275,7 +275,7 @@ class _Put:
         except StopIteration as ended:
             return {"answer": ended.value, "log": replies}
 
-    def _turn(self, turn: Turn, parts: Sequence[Part]) -> Request:
+    def _turn(self, turn: PromptTurn, parts: Sequence[Part]) -> Request:
         first = self._request(turn.said[0], parts)
         roles: tuple[Literal["assistant", "user"], ...] = ("assistant", "user")
         more = [Message(roles[n % 2], (Text(text),)) for n, text in enumerate(turn.said[1:])]

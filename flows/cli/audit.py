@@ -17,7 +17,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.arguments import nearest_of
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.schema import AnyScene
-from pipeline.questions.audited import Basis, Coverage, LeftOut, Miss
+from pipeline.questions.audited import Coverage, ExaminationInputs, LeftOut, Miss
 from pipeline.questions.published import read_published
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.reader import Reader
@@ -34,12 +34,12 @@ def audit(
     how = _chosen(name)
     if how.metadata:
         scenes, rules = _metadata(name, how.metadata, meta, profile)
-        found = how.examine(questions, Basis(scenes, profile or PROFILE, rules, split))
+        found = how.examine(questions, ExaminationInputs(scenes, profile or PROFILE, rules, split))
     else:
         for option, value in (("--meta", meta), ("--profile", profile)):
             if value is not None:
                 raise ConfigError(f"questions of {name} are examined alone: leave {option} out")
-        found = how.examine(questions, Basis(split=split))
+        found = how.examine(questions, ExaminationInputs(split=split))
     if write:
         write(found.table)
     print_listings(found.listings)

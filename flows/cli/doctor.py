@@ -20,7 +20,7 @@ from pipeline.core.errors import require_extra
 from pipeline.core.mirrors import is_here, named
 from pipeline.engine.config import known_beside, load_config
 from pipeline.engine.inputs import list_inputs
-from pipeline.reading.doctor import Read, inspect, read_scenes
+from pipeline.reading.doctor import ReadSummary, inspect, read_scenes
 from pipeline.reading.files import SceneRef
 from pipeline.reading.reader import Reader, folder_of
 from pipeline.stages.registry import STAGES
@@ -73,7 +73,7 @@ def _show_known(name: str, root: Path) -> None:
         console.print(told)
 
 
-def _read_quickly(reader: Reader, root: Path, refs: Sequence[SceneRef]) -> Read:
+def _read_quickly(reader: Reader, root: Path, refs: Sequence[SceneRef]) -> ReadSummary:
     """Scenes as they are read in half a minute, of those that need not be fetched."""
     start_spinner("Reading")
     most = min(COUNTED, int(READ_WITHIN_S / seconds_for(reader.name, READING)))

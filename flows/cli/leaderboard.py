@@ -26,8 +26,8 @@ from pipeline.questions.scoring_protocol import Metric, Score
 from pipeline.release.comparison import page_environment
 from pipeline.release.withheld import with_answers
 from pipeline.scoring.figures import ScoreRow
-from pipeline.scoring.leaderboard import Leaderboard, Standing, leaderboard
-from pipeline.scoring.score import Scored, scored, scored_people, split_of
+from pipeline.scoring.leaderboard import Leaderboard, LeaderboardLine, leaderboard
+from pipeline.scoring.score import ScoreResults, scored, scored_people, split_of
 
 _GIVEN: Final = re.compile(r"(?P<name>[^=@]+)(?:@(?P<split>[^=@]+))?=(?P<file>.+)")
 _LATEX: Final = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"~": r"\textasciitilde{}", "^": r"\^{}", "\\": "/"})
@@ -113,14 +113,14 @@ def replies_of(
     given: Sequence[str],
     settings: Model,
     questions: Path | None = None,
-) -> dict[str, dict[str, Scored]]:
+) -> dict[str, dict[str, ScoreResults]]:
     """Split -> model -> its scored replies, of ``MODEL=FILE`` (to ``split``) and ``MODEL@SPLIT=FILE``.
 
     ``questions``: the file of ``split``, where its answers lie apart from the release.
 
     Raises ConfigError for what is given twice or cannot be read.
     """
-    found: defaultdict[str, dict[str, Scored]] = defaultdict(dict)
+    found: defaultdict[str, dict[str, ScoreResults]] = defaultdict(dict)
     for text in given:
         told = _GIVEN.fullmatch(text)
         if told is None:
@@ -236,7 +236,7 @@ def _plot(board: Leaderboard) -> dict[str, Any]:
     }
 
 
-def _dot(one: Standing, row: ScoreRow, y: int, x: Callable[[float], float]) -> dict[str, Any]:
+def _dot(one: LeaderboardLine, row: ScoreRow, y: int, x: Callable[[float], float]) -> dict[str, Any]:
     low, value, high = (None if value is None else x(value) for value in (row.low, row.value, row.high))
     return {"name": one.name, "aside": one.rank is None, "x": value, "low": low, "high": high, "y": y}
 

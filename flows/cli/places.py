@@ -16,8 +16,8 @@ from pipeline.core.csv_tables import csv_bytes, read_csv
 from pipeline.core.errors import ConfigError, RawDataError, require_extra
 from pipeline.core.files import write_atomically
 from pipeline.places import (
+    CaptureSpot,
     PlaceCity,
-    Spot,
     as_csv,
     as_geojson,
     balanced,
@@ -170,7 +170,7 @@ def _why_none(cities: Sequence[PlaceCity], known: Gazetteer, radius_km: float) -
     )
 
 
-def _summary(spots: Sequence[Spot]) -> Table:
+def _summary(spots: Sequence[CaptureSpot]) -> Table:
     table = Table("city", *numbers("people", "places", "best", "least", "nearest two (m)"), title="Places")
     for city in dict.fromkeys(spot.city for spot in spots):
         own = [spot for spot in spots if spot.city == city]

@@ -29,7 +29,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.worlds.city.facts import City, Pose
 from pipeline.worlds.city.paths import FreeSpace
 from pipeline.worlds.city.render import CityRenderer, RenderedView, captioned
-from pipeline.worlds.city.visibility import Sight
+from pipeline.worlds.city.visibility import CitySight
 from pipeline.worlds.city.walk import MOVE_M, TURN_DEG, Walkway
 from pipeline.worlds.registry import configured
 
@@ -95,7 +95,7 @@ def roam(root: str, scene: str | None, record: Path, picture: Path | None) -> No
     """
     require_extra("scans", "scan2qa play")
     city = _city_in(root, scene, f"{scene or 'no --scene'}")
-    sight, space = Sight(city), FreeSpace(city)
+    sight, space = CitySight(city), FreeSpace(city)
     walk = Walkway(space, _middle(city, space))
     places = {thing.id: place for place, thing in enumerate(city.things)}
 
@@ -159,7 +159,7 @@ def _middle(city: City, space: FreeSpace) -> Pose:
     return x, y, z, 0.0, 0.0, 0.0
 
 
-def _list(city: City, sight: Sight, walk: Walkway) -> None:
+def _list(city: City, sight: CitySight, walk: Walkway) -> None:
     """What is in view, the largest first, with the ids by which a task names it."""
     pixels = sight.seen(np.array([walk.pose]), step=4).pixels[0]
     table = Table("id", "what", "name", "pixels")

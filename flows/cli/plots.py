@@ -17,9 +17,9 @@ from matplotlib.patches import Circle
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_plane
-from pipeline.places import PlaceCity, Spot, class_score
+from pipeline.places import CaptureSpot, PlaceCity, class_score
 from pipeline.reading.maps.gazetteer import Gazetteer
-from pipeline.worlds.flight.tracks.assemble import Assembled
+from pipeline.worlds.flight.tracks.assemble import AssembledTrack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ _GRID: Final[Any] = {
 }
 
 
-def track_png(assembled: Assembled, title: str) -> bytes:
+def track_png(assembled: AssembledTrack, title: str) -> bytes:
     """A PNG: the path from above and the height over time, coloured by time; parts are not joined."""
     track = assembled.track
     joined = np.diff(track.part) == 0
@@ -100,7 +100,7 @@ def _fit(axes: Axes, points: FloatArray) -> None:
     axes.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half), aspect="equal")
 
 
-def places_png(spots: Sequence[Spot], known: Gazetteer, radius_m: float) -> bytes:
+def places_png(spots: Sequence[CaptureSpot], known: Gazetteer, radius_m: float) -> bytes:
     """A PNG: of each of the first cities its roads, the wider the higher their class, and its places by their score."""
     cities = list(dict.fromkeys(spot.city for spot in spots))[:MOST]
     across = math.ceil(math.sqrt(len(cities)))
@@ -123,7 +123,12 @@ def places_png(spots: Sequence[Spot], known: Gazetteer, radius_m: float) -> byte
 
 
 def _city(
-    axis: Any, city: PlaceCity, spots: Sequence[Spot], known: Gazetteer, radius_m: float, span: tuple[float, float]
+    axis: Any,
+    city: PlaceCity,
+    spots: Sequence[CaptureSpot],
+    known: Gazetteer,
+    radius_m: float,
+    span: tuple[float, float],
 ) -> Any:
     origin = Origin(lat_deg=city.lat_deg, lon_deg=city.lon_deg, alt_m=None)
     lines, widths = [], []

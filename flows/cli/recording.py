@@ -16,7 +16,7 @@ from pipeline.core.errors import ConfigError, RawDataError, require_extra
 from pipeline.core.files import new_temporary, translate_os_errors
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import Spatial, SpatialBoxes, flat
-from pipeline.rendering.details import Detail
+from pipeline.rendering.details import QuestionDetail
 from pipeline.review.maps import spoken_of
 from pipeline.worlds.registry import WORLDS
 
@@ -27,7 +27,7 @@ SURFACE: Final = (205, 200, 190)
 TIMELINE: Final = "video"
 
 
-def record(opened: ReleaseReader, scene: AnyScene | None, questions: Sequence[Detail], path: Path) -> None:
+def record(opened: ReleaseReader, scene: AnyScene | None, questions: Sequence[QuestionDetail], path: Path) -> None:
     """Writes what `rerun FILE` opens. Raises ConfigError where the scene is not kept, or Rerun is not installed."""
     require_extra("rerun", "--rerun")
     if path.suffix != ".rrd":
@@ -103,7 +103,7 @@ def _boxes(rr: Any, boxes: SpatialBoxes, chosen: Sequence[int], colour: tuple[in
     )
 
 
-def _told(one: Detail) -> str:
+def _told(one: QuestionDetail) -> str:
     """A question as Markdown, in which nothing of it is markup."""
     shown = one.shown
     lines = [f"{shown.task}, question {shown.id}", "", *shown.text.splitlines(), ""]

@@ -48,7 +48,7 @@ from pipeline.release.tables import removed_blind
 from pipeline.rendering.glossary import glossary
 from pipeline.review import sheets
 from pipeline.review.checks import category_fix, check_row, fix_of, scene_row
-from pipeline.review.database import AnsweredBeforeError, Database
+from pipeline.review.database import AnsweredBeforeError, ReviewDatabase
 from pipeline.review.review_bundle import (
     CHECKS,
     FIXED,
@@ -92,7 +92,7 @@ def serve(
     Raises ConfigError where questions show nothing, unless that was asked for.
     """
     from flows.review_app.app import Pages
-    from flows.review_app.site import Site
+    from flows.review_app.site import ReviewSite
 
     benchmark = benchmark_of(folder)
     salt = salt_of(folder, make=True)
@@ -117,7 +117,7 @@ def serve(
         return
     token = token_for(host)
     with _alone(place):
-        database = Database(place / DATABASE)
+        database = ReviewDatabase(place / DATABASE)
         database.back_up(place / BACKUP)
         try:
             shown = f"[{host}]" if ":" in host else host
@@ -131,7 +131,7 @@ def serve(
             if captioned := BENCHMARKS[benchmark].card.captioned:
                 files = {item.id: folder / RELEASE / captioned / f"{item.id}.png" for item in pack.items}
                 drawings |= {number: file for number, file in files.items() if file.is_file()}
-            site = Site(folder.resolve().name, pack, database, folder, salt, drawings)
+            site = ReviewSite(folder.resolve().name, pack, database, folder, salt, drawings)
             pages = Pages(site, salt, token, _routes_of(folder, benchmark), BENCHMARKS[benchmark].flags)
             run_server(pages.app(only_loopback=host in LOOPBACK), host, port)
         finally:
@@ -167,7 +167,7 @@ def import_review(folder: Path, file: Path | None) -> bool:
     filled, benchmark = read_rows(file) if file else [], benchmark_of(folder)
     pack = pack_of(folder, benchmark, salt)
     checks = {item.id: item for item in pack.items if item.task in FIXED}
-    database = Database(place / DATABASE)
+    database = ReviewDatabase(place / DATABASE)
     try:
         left_out: list[LeftOutRow] = []
         if file is not None:

@@ -26,7 +26,7 @@ from pipeline.llm.failures import ModelError
 from pipeline.questions.scoring_protocol import Ask, Metric, Score
 from pipeline.release.withheld import with_answers
 from pipeline.scoring.figures import ScoreRow
-from pipeline.scoring.score import COUNTED, LEFT_OUT, Scored, scored, split_of
+from pipeline.scoring.score import COUNTED, LEFT_OUT, ScoreResults, scored, split_of
 
 # Behind the stem of --out: the judge's replies, as they are kept, and as provider `replay` reads them.
 CACHE: Final = ".judge.sqlite"
@@ -133,7 +133,7 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
 COLUMNS_MAX: Final = 6  # metrics side by side; with more each has a line of its own
 
 
-def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
+def show_score(found: ScoreResults, score: Score[Any], has_blind: bool) -> None:
     """One metric: a table of its figures. Several: all questions in each, then every section in all."""
     metrics = score.metrics
     measured = {name: metric for name, metric in metrics.items() if any(row.metric == name for row in found.rows)}
@@ -167,7 +167,7 @@ def show_score(found: Scored, score: Score[Any], has_blind: bool) -> None:
 
 
 def _published(
-    found: Scored, name: str, metric: Metric, printed: Mapping[str, Mapping[str, float]]
+    found: ScoreResults, name: str, metric: Metric, printed: Mapping[str, Mapping[str, float]]
 ) -> list[ReleaseListing]:
     """One's own figures beside those that the paper prints for its models; other questions were asked there."""
     own = {row.figure.name: row for row in found.rows if row.metric == name and row.value is not None}
@@ -254,7 +254,7 @@ def _has_prior(rows: Sequence[ScoreRow]) -> bool:
     return any(row.prior is not None for row in rows)
 
 
-def show_unusual(found: Scored, score: Score[Any], of: str = "") -> None:
+def show_unusual(found: ScoreResults, score: Score[Any], of: str = "") -> None:
     """Prints rows that could not be used, and replies without an answer; ``of``: whose they are."""
     meaning = {**COUNTED, **LEFT_OUT, **score.unusual}
     rows = [(name, str(len(ids)), first_named(ids, NAMED), meaning[name]) for name, ids in found.found.items()]

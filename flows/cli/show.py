@@ -24,7 +24,7 @@ from pipeline.core.groups import grouped
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.core.spatial import TopDownMap
 from pipeline.engine.manifest import MANIFEST_FILE
-from pipeline.rendering.details import BlindReplies, Detail, RejectionDetail, SceneDetail, detail, dropped, seen
+from pipeline.rendering.details import BlindReplies, QuestionDetail, RejectionDetail, SceneDetail, detail, dropped, seen
 from pipeline.rendering.examples import examples
 from pipeline.rendering.gallery import Picture, one_page
 from pipeline.rendering.glossary import glossary
@@ -71,7 +71,7 @@ def show(wanted: str, folders: Sequence[Path], page: bool | None, out: Path | No
             webbrowser.open(path.resolve().as_uri())
 
 
-def details_of(opened: ReleaseReader, rows: Sequence[Mapping[str, Any]], maps: bool) -> list[Detail]:
+def details_of(opened: ReleaseReader, rows: Sequence[Mapping[str, Any]], maps: bool) -> list[QuestionDetail]:
     """All that is known of some questions, rows of the provenance; ``maps``: with those of their scenes."""
     scenes = {scene.id: scene for scene in opened.scenes(row["scene"] for row in rows)}
     ids = {row["id"] for row in rows}
@@ -123,7 +123,7 @@ class _FoundRow:
         units = {row["scene"] for row in (*self.provenance, *refused)}
         self.scene: AnyScene | None = next(opened.scenes(units), None)
         sketch: TopDownMap | None = sketch_of(self.scene) if self.scene else None
-        self.questions: list[Detail] = []
+        self.questions: list[QuestionDetail] = []
         self.refused: list[RejectionDetail] = []
         self.seen: list[SceneDetail] = []
         if wanted.isdecimal():
@@ -237,7 +237,7 @@ def _has_display() -> bool:
     return sys.platform in {"darwin", "win32"} or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def _print_question(one: Detail, row: Mapping[str, Any]) -> None:
+def _print_question(one: QuestionDetail, row: Mapping[str, Any]) -> None:
     shown = one.shown
     options = "\n".join(
         f"{option.letter + '. ' if option.letter else ''}{option.text}{'   <- right' if option.right else ''}"

@@ -21,7 +21,7 @@ from pipeline.questions.published import Published, read_published
 
 if TYPE_CHECKING:
     from pipeline.blind.items import BlindItem
-    from pipeline.blind.totals import Guessed
+    from pipeline.blind.totals import GuessScores
 
 GROUP: Final = "scene_name"
 
@@ -51,7 +51,7 @@ def stress_test(
     items = _read_items(questions, column)
     fold = folds_of([item.group for item in items])
     removed_in = np.zeros(len(items), dtype=np.intp)
-    pruned: dict[str, Guessed] = {}
+    pruned: dict[str, GuessScores] = {}
     lora = None
     if finetune:
         with progress_shown("loading the model") as progress:
@@ -133,7 +133,7 @@ def _read_column(path: Path, published: Sequence[Published], name: str) -> list[
     return [str(value) for value in values]
 
 
-def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str) -> None:
+def _show(before: Mapping[str, GuessScores], mixed: Mapping[str, float], column: str) -> None:
     """Per task what each way of guessing earns."""
     from pipeline.blind.shortcut_attackers import best_guess
 
@@ -155,7 +155,7 @@ def _show(before: Mapping[str, Guessed], mixed: Mapping[str, float], column: str
     )
 
 
-def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], rounds: int) -> None:
+def _show_pruned(before: Mapping[str, GuessScores], after: Mapping[str, GuessScores], rounds: int) -> None:
     """Per task what pruning left, on folds that it never saw."""
     from pipeline.blind.shortcut_attackers import best_guess
 
@@ -179,7 +179,7 @@ def _show_pruned(before: Mapping[str, Guessed], after: Mapping[str, Guessed], ro
     print_table(table)
 
 
-def _names(found: Mapping[str, Guessed]) -> list[str]:
+def _names(found: Mapping[str, GuessScores]) -> list[str]:
     """The attackers with a column; the forest, whose error is told, is the last."""
     from pipeline.blind.attack import ATTACKERS, SHOWN
 

@@ -22,7 +22,7 @@ from pipeline.core.parquet import table_bytes
 
 if TYPE_CHECKING:
     from pipeline.formats.logs.log import Log
-    from pipeline.worlds.flight.tracks.assemble import Assembled
+    from pipeline.worlds.flight.tracks.assemble import AssembledTrack
 
 SHOWN: Final = 12  # flights; their files have all
 
@@ -82,7 +82,7 @@ def _digest(path: Path) -> str:
     return hashlib.sha256("".join(told).encode()).hexdigest()
 
 
-def _write(stem: Path, assembled: Assembled, found: dict[str, Any], plot: bool) -> None:
+def _write(stem: Path, assembled: AssembledTrack, found: dict[str, Any], plot: bool) -> None:
     """The files of one flight: its track, what was found in its log, and on request its picture."""
     from pipeline.worlds.flight.tracks.read import track_table
 
@@ -95,7 +95,7 @@ def _write(stem: Path, assembled: Assembled, found: dict[str, Any], plot: bool) 
         write_atomically(stem.with_name(f"{stem.name}.png"), track_png(assembled, stem.name))
 
 
-def _facts(log: Log, assembled: Assembled) -> dict[str, Any]:
+def _facts(log: Log, assembled: AssembledTrack) -> dict[str, Any]:
     """The JSON record of a track, apart from its file."""
     t = assembled.track
     known = t.height_m[np.isfinite(t.height_m)]

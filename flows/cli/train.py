@@ -26,14 +26,14 @@ from pipeline.core.parquet import files_of, read_files, released_files
 from pipeline.core.tables import CHECKSUMS, ReleaseListing, file_below
 from pipeline.core.templates import load_table
 from pipeline.questions.asking import AskedOf
-from pipeline.release.contamination import Shared, scenes_of, shared_scenes
+from pipeline.release.contamination import SharedScene, scenes_of, shared_scenes
 from pipeline.release.media import link_or_copy, videos_beside
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE
 from pipeline.release.training import (
     FORMS,
     LLAMA_FACTORY,
     NOTHING_SHOWN,
-    Example,
+    TrainingExample,
     evened,
     example_of,
     line_of,
@@ -104,7 +104,7 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
     asking = benchmark.asking
     told: Counter[str] = Counter()
 
-    def examples() -> Iterator[Example]:
+    def examples() -> Iterator[TrainingExample]:
         for asked, proof in questions_of(asked_in, provenance, benchmark, kept):
             shown = asking.prompt(asked, of)
             if not shown.video and not shown.images:
@@ -155,10 +155,10 @@ class _Media:
         self._roots, self._to, self._is_linked = {"videos": videos, "images": release}, to, is_linked
         self._placed: dict[str, Path] = {}
 
-    def placed(self, one: Example) -> Example:
+    def placed(self, one: TrainingExample) -> TrainingExample:
         """The example with the paths of the export. Raises ConfigError for a file that is missing or elsewhere."""
         shown = {kind: tuple(self._place(kind, path) for path in getattr(one, kind)) for kind in self._roots}
-        return Example(one.turns, shown["videos"], shown["images"], one.told)
+        return TrainingExample(one.turns, shown["videos"], shown["images"], one.told)
 
     def file(self, path: str) -> Path:
         """The file behind a path of the export."""
@@ -191,7 +191,7 @@ class _Terms:
         return [(f"{n}{file.suffix}", file.read_bytes()) for n, file in enumerate(files) if file.is_file()]
 
 
-def _write(to: Path, what: TrainingExport, examples: Iterator[Example], n: int, terms: _Terms) -> list[str]:
+def _write(to: Path, what: TrainingExport, examples: Iterator[TrainingExample], n: int, terms: _Terms) -> list[str]:
     """Writes every form while the examples come by; the names of the files."""
     lines = [form for form in dict.fromkeys(what.forms) if form != WEBDATASET]
     names = {form: f"train.{form}.jsonl" for form in lines}
@@ -232,7 +232,7 @@ def _sample(spool: Any, places: Sequence[tuple[int, int]], terms: _Terms) -> tup
     return first["id"], raw, media
 
 
-def _show(summary: dict[str, Any], shared: Sequence[Shared], to: Path) -> None:
+def _show(summary: dict[str, Any], shared: Sequence[SharedScene], to: Path) -> None:
     if shared:
         heads = ("scene", "found by", "is", "of", "measured")
         rows = [

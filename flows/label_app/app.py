@@ -52,7 +52,7 @@ from pipeline.llm.failures import CUT, ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
 from pipeline.llm.session import Session
-from pipeline.worlds.indoor.labels.boxes import ChangedError, Drawn, PlacedBox, UnusableError
+from pipeline.worlds.indoor.labels.boxes import ChangedError, DrawnBoxes, PlacedBox, UnusableError
 from pipeline.worlds.indoor.labels.proposals import DETECTIONS_MAX, Detections
 
 HERE: Final = Path(__file__).resolve().parent
@@ -172,7 +172,7 @@ class LabelPages:
 
     async def save(self, request: Request) -> Response:
         """Writes all boxes; tells the digest of what is there now."""
-        drawn = await self._sent(request, Drawn, MAX_BYTES)
+        drawn = await self._sent(request, DrawnBoxes, MAX_BYTES)
         return JSONResponse({"digest": await run_in_threadpool(self._scene.save, drawn)})
 
     def _knows(self, request: Request) -> bool:

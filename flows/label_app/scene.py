@@ -26,8 +26,8 @@ from pipeline.core.identity import digest_of
 from pipeline.engine.stage import Progress, no_progress
 from pipeline.formats.images import jpeg_bytes, size_of
 from pipeline.formats.ply import PlyMesh
-from pipeline.formats.scene_folder import FILE, Axes, LabelledBox, SceneDocument
-from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.formats.scene_folder import FILE, DocumentAxes, LabelledBox, SceneDocument
+from pipeline.geometry.scans import CameraFrames, SceneGeometry
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.fix_files import BYTES_MAX, read_fixes
 from pipeline.worlds.indoor.converters.capture import MESH
@@ -35,7 +35,7 @@ from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
 from pipeline.worlds.indoor.fixes import AddObject, BoxFix, CategoryFix, CountFix, DropObject, RenameFix, fix_scan
 from pipeline.worlds.indoor.labels.boxes import (
     ChangedError,
-    Drawn,
+    DrawnBoxes,
     Labels,
     PlacedBox,
     check_label,
@@ -71,7 +71,7 @@ class BoxStore(Protocol):
     def read(self) -> tuple[str, SceneDocument, list[PlacedBox]]:
         """Digest of the file, what it states, and the boxes in the world frame. Raises RawDataError."""
 
-    def write(self, drawn: Drawn) -> str:
+    def write(self, drawn: DrawnBoxes) -> str:
         """Writes all boxes; the digest of what is there now. Raises ChangedError, UnusableError, StoreError."""
 
 
@@ -107,7 +107,7 @@ class LabelledScene:
             raise ConfigError(f"{folder / FILE} names neither mesh, points nor frames with poses: nothing to draw on")
         self._show(mesh, frames)
 
-    def _show(self, mesh: PlyMesh | SceneGeometry | None, frames: Frames) -> None:
+    def _show(self, mesh: PlyMesh | SceneGeometry | None, frames: CameraFrames) -> None:
         self.frames, self.surface = frames, surface_of(mesh, frames)
         self.proposals = Proposals([], [], {})
         self.picture = lru_cache(PICTURES_KEPT)(self._picture)
@@ -178,7 +178,7 @@ class LabelledScene:
             return None
         return BoxView(i, float(self.frames.time_s[i]), 0.0, picture_T_world(self.frames, i).tolist())
 
-    def save(self, drawn: Drawn) -> str:
+    def save(self, drawn: DrawnBoxes) -> str:
         """See `Labels.write`."""
         return self.labels.write(drawn)
 
@@ -192,7 +192,7 @@ class LabelledScene:
         size = round(picture.shape[1] * scale), max(1, round(picture.shape[0] * scale))
         return jpeg_bytes(np.asarray(Image.fromarray(picture).resize(size)), 85)
 
-    def _fused(self, frames: Frames, progress: Progress) -> PlyMesh | None:
+    def _fused(self, frames: CameraFrames, progress: Progress) -> PlyMesh | None:
         document = document_of(self._files)
         fused = None if document.unit == "unknown" else fused_mesh(frames, progress)
         if fused is None:
@@ -214,7 +214,7 @@ def _is_same(box: PlacedBox, other: PlacedBox) -> bool:
 
 def _in_file(vertices: Any, faces: Any, document: SceneDocument) -> dict[str, Any]:
     """Corners and triangles of the world in the frame and unit of a document."""
-    axes = Axes(document.unit, document.up, document.handedness)
+    axes = DocumentAxes(document.unit, document.up, document.handedness)
     mirrored = np.linalg.det(axes.turn) < 0
     return {"vertices": vertices @ axes.turn / axes.scale, "faces": faces[:, ::-1] if mirrored else faces}
 
@@ -227,7 +227,7 @@ def names() -> list[str]:
 
 
 PREFIX: Final = "label-"  # of the ids of the page's fixes
-WORLD: Final = Axes("m", "z", "right")
+WORLD: Final = DocumentAxes("m", "z", "right")
 UNLABELLED: Final = SceneDocument(
     format="scan2qa-scene", version=1, unit="m", up="z", handedness="right", complete=True
 )
@@ -273,7 +273,7 @@ class FixLabels:
             raise RawDataError(self.path, "unreadable_file", str(error), "mend it") from error
         return _digest(self._raw()), UNLABELLED, [_placed(o) for o in fix_scan(self._scene, fixes).facts.objects]
 
-    def write(self, drawn: Drawn) -> str:
+    def write(self, drawn: DrawnBoxes) -> str:
         """Writes what differs from the boxes as read; the digest of what is there now.
 
         Raises ChangedError, UnusableError, StoreError.

@@ -47,7 +47,7 @@ COUNTED: Final = 200  # scenes of a reader that are looked into; of more, the re
 
 
 @dataclass(frozen=True)
-class Bounds:
+class QuestionBounds:
     """The maximum number of questions.
 
     Attributes:
@@ -92,7 +92,7 @@ class BuildForecast:
         models: what hosted ones are asked; None: not known before stages that the author needs have run.
     """
 
-    bounds: Bounds
+    bounds: QuestionBounds
     models: Sequence[Forecast] | None
     efforts: Sequence[Effort]
 
@@ -108,7 +108,7 @@ def build_forecast(
     by_task, store = Counter(found.by_task), Store(folder / STORE)
     for result in made.values():
         by_task.update(asked_in(read_table(store.get(result)))["task"].to_pylist())
-    known = Bounds(by_task, found.costs, found.unread)
+    known = QuestionBounds(by_task, found.costs, found.unread)
     models = None if due.get("generate") else forecast_of(config, folder, due.get("author", ()))
     if models is None:
         models = _models_at_most(config, known)
@@ -148,7 +148,7 @@ def _efforts_of(
     return efforts(config, folder, units, readers, questions, workers)
 
 
-def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
+def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> QuestionBounds:
     """Questions at most of scenes: counted where they are quickly read, else as many as the caps allow."""
     by_task, costs, unread = Counter[str](), list[Cost](), 0
     benchmark, known_to = config.of_benchmark(), config.benchmark if config.known_file else None
@@ -178,10 +178,10 @@ def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> Bounds:
         by_task.update(most_of_rest.by_task)
         costs += [*found.costs, *most_of_rest.costs]
         unread += len(raws) - len(read)
-    return Bounds(by_task, costs, unread)
+    return QuestionBounds(by_task, costs, unread)
 
 
-def _models_at_most(config: BuildConfig, found: Bounds) -> list[Forecast] | None:
+def _models_at_most(config: BuildConfig, found: QuestionBounds) -> list[Forecast] | None:
     """An upper bound of the panel's queries about questions not made yet; None where an author comes first."""
     writers = (config.author.model, config.author.second)
     if any(model is not None and model.is_hosted for model in writers):
@@ -221,7 +221,7 @@ def _asked(questions: int, sample: int | None) -> int:
     return questions if sample is None else min(sample, questions)
 
 
-def _effort(stage: str, scenes: int | None, used: Sequence[tuple[int, Rate | None]], at_once: int) -> Effort:
+def _effort(stage: str, scenes: int | None, used: Sequence[tuple[int, StageRate | None]], at_once: int) -> Effort:
     if not used or any(rate is None for _, rate in used):
         return Effort(stage, scenes, None, None, here=False)
     seconds = sum(n * rate.seconds for n, rate in used if rate) / at_once
@@ -305,7 +305,7 @@ COUNTING: Final = ("unify", "observe", "generate")
 TABLE: Final = Path(__file__).with_name("rates.yaml")
 
 
-class Rate(NamedTuple):
+class StageRate(NamedTuple):
     """The rate of a stage: its effort for one scene of a reader, or for one question of a build.
 
     Attributes:
@@ -320,14 +320,14 @@ class Rate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rates:
+class StageRates:
     """Rates by stage: of scenes for each reader, and of questions for the stages of the whole build."""
 
-    scenes: Mapping[tuple[str, str], Rate]
-    questions: Mapping[str, Rate]
+    scenes: Mapping[tuple[str, str], StageRate]
+    questions: Mapping[str, StageRate]
 
 
-def rates(benchmark: str, readers: Mapping[str, Collection[str]], folder: Path) -> Rates:
+def rates(benchmark: str, readers: Mapping[str, Collection[str]], folder: Path) -> StageRates:
     """The rates for a benchmark and its readers, each with its datasets.
 
     Builds that count are the one in ``folder``, and those beside it that read the same format.
@@ -345,7 +345,7 @@ def rates(benchmark: str, readers: Mapping[str, Collection[str]], folder: Path) 
             roots, sample = kept.roots, kept.configured.get("blind", {}).get("sample")
         of = {reader: datasets for reader, datasets in readers.items() if reader in roots or path.parent == folder}
         _measure(path.parent, of, scenes, asked, sample)
-    return Rates(scenes, asked)
+    return StageRates(scenes, asked)
 
 
 def seconds_for(reader: str, stages: Sequence[str]) -> float:
@@ -357,8 +357,8 @@ def seconds_for(reader: str, stages: Sequence[str]) -> float:
 def _measure(
     folder: Path,
     readers: Mapping[str, Collection[str]],
-    scenes: dict[tuple[str, str], Rate],
-    asked: dict[str, Rate],
+    scenes: dict[tuple[str, str], StageRate],
+    asked: dict[str, StageRate],
     sample: int | None,
 ) -> None:
     """Lays what one build told over the rates."""
@@ -372,10 +372,12 @@ def _measure(
                 found[stage, reader].append(entry)
             if STAGES[stage].unit == "build" and (questions := questions_in(folder)):
                 questions = _asked(questions, sample) if stage == BLIND.name else questions
-                asked[stage] = Rate(entry.seconds / questions, _left(folder, stage, [entry]) / questions, here=True)
+                asked[stage] = StageRate(
+                    entry.seconds / questions, _left(folder, stage, [entry]) / questions, here=True
+                )
     for (stage, reader), entries in found.items():
         seconds = sum(entry.seconds for entry in entries) / len(entries)
-        scenes[stage, reader] = Rate(seconds, _left(folder, stage, entries) / len(entries), here=True)
+        scenes[stage, reader] = StageRate(seconds, _left(folder, stage, entries) / len(entries), here=True)
 
 
 def _left(folder: Path, stage: str, entries: Sequence[Entry]) -> float:
@@ -402,9 +404,9 @@ def _sizes(paths: Iterable[Path]) -> list[int]:
     return sizes
 
 
-def _listed(rate: Sequence[float]) -> Rate:
+def _listed(rate: Sequence[float]) -> StageRate:
     seconds, size = rate
-    return Rate(seconds, size, here=False)
+    return StageRate(seconds, size, here=False)
 
 
 @cache

@@ -34,7 +34,7 @@ def first_line(error: Exception) -> str:
     return str(error).partition("\n")[0].partition(": <?xml")[0].rstrip() or type(error).__name__
 
 
-class Object(NamedTuple):
+class StoredObject(NamedTuple):
     """An object that is there."""
 
     tag: str
@@ -49,11 +49,11 @@ class Bucket:
         with self._told():
             self._store = connect(url)
 
-    def objects(self, prefix: str = "") -> dict[str, Object]:
+    def objects(self, prefix: str = "") -> dict[str, StoredObject]:
         """All objects whose path begins with a folder."""
         with self._told():
             found = [one for many in self._store.list(prefix or None) for one in many]
-        return {one["path"]: Object(one["e_tag"] or "", one["size"]) for one in found}
+        return {one["path"]: StoredObject(one["e_tag"] or "", one["size"]) for one in found}
 
     def get(self, path: str) -> tuple[bytes, str] | None:
         """The bytes and the tag of an object; None where there is none."""

@@ -30,11 +30,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from flows.orchestration.watchdog import LOOPBACK
 from flows.review_app.routes import LEGS, ScenePage, WrittenRoutes
-from flows.review_app.site import RefusedError, Site
+from flows.review_app.site import RefusedError, ReviewSite
 from pipeline.core.errors import StoreError
 from pipeline.core.templates import in_unit
 from pipeline.release.card import figure
-from pipeline.review.mends import LONGEST_OPTION, LONGEST_WORDING, Mend
+from pipeline.review.mends import LONGEST_OPTION, LONGEST_WORDING, QuestionEdit
 from pipeline.review.review_bundle import CHECKS
 from pipeline.review.sheets import name_problem
 from pipeline.review.verdicts import COMMON, REASONS, REVIEWERS, ROLES, STATES, Role
@@ -63,7 +63,7 @@ class Pages:
 
     def __init__(
         self,
-        site: Site,
+        site: ReviewSite,
         salt: bytes,
         token: str | None,
         routes: WrittenRoutes | None = None,
@@ -306,13 +306,13 @@ async def read_form(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in fields.items()}
 
 
-def mend_in(form: Mapping[str, str]) -> Mend | None:
+def mend_in(form: Mapping[str, str]) -> QuestionEdit | None:
     """The words that a form gives a question; None: it has no fields for them."""
     if "wording" not in form:
         return None
     letters = sorted(name[-1] for name in form if re.fullmatch("option-[A-Z]", name))
     options = tuple(f"{letter}. {' '.join(form[f'option-{letter}'].split())}" for letter in letters)
-    return Mend(" ".join(form["wording"].split()), options or None)
+    return QuestionEdit(" ".join(form["wording"].split()), options or None)
 
 
 def _role(given: str | None) -> Role:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pipeline.core.video_spec import VIDEOS
-from pipeline.review.database import AnsweredBeforeError, Database
+from pipeline.review.database import AnsweredBeforeError, ReviewDatabase
 from pipeline.review.maps import map_after, map_before, spoken_of
-from pipeline.review.mends import Mend, mended_item, problem_of, read_mend
+from pipeline.review.mends import QuestionEdit, mended_item, problem_of, read_mend
 from pipeline.review.review_bundle import SCENE_CHECK, ReviewBundle, ReviewItem, ReviewTruth, flag_of
 from pipeline.review.review_queue import Board, Progress
 from pipeline.review.reviewed import Agreement, agreements, reviews_in
@@ -34,7 +34,7 @@ class Seek(NamedTuple):
     at_s: float
 
 
-class Revealed(NamedTuple):
+class RevealedAnswer(NamedTuple):
     """The part of an item that is shown only after a reviewer has answered."""
 
     answer: str
@@ -53,12 +53,12 @@ class PageView(NamedTuple):
     map: str | None
     proof: bool  # whether a drawing of what proves the answer stands above the map
     number: int  # of the item among all
-    revealed: Revealed | None
+    revealed: RevealedAnswer | None
     own: ReviewVerdict | None  # before an answer: a flag was raised instead of one
     undoable: bool  # whether there is a decision to take back; that by an answer which is the truth is none
 
 
-class Overview(NamedTuple):
+class ReviewOverview(NamedTuple):
     """The progress of the review."""
 
     states: dict[str, Counter[str]]
@@ -68,7 +68,7 @@ class Overview(NamedTuple):
     disputed: int
 
 
-class Site:
+class ReviewSite:
     """One build's review. Safe for several threads: one lock goes over the board and the database.
 
     Args:
@@ -85,7 +85,7 @@ class Site:
         self,
         build: str,
         pack: ReviewBundle,
-        database: Database,
+        database: ReviewDatabase,
         folder: Path,
         salt: bytes,
         drawings: Mapping[int, Path] | None = None,
@@ -117,7 +117,7 @@ class Site:
                 return PageView(shown, role, before, False, self._numbers[item], None, own, own is not None)
             truth = self._pack.truths[item]
             others = [v for v in self._board.reviews(item) if v.reviewer != reviewer] if role == "adjudicate" else []
-            revealed = Revealed(
+            revealed = RevealedAnswer(
                 answer=answer,
                 truth=truth,
                 agrees=self._agrees(shown, answer),
@@ -191,7 +191,7 @@ class Site:
         reason: str,
         note: str,
         correction: str,
-        mend: Mend | None = None,
+        mend: QuestionEdit | None = None,
     ) -> None:
         """Stores a flag, before or after an answer, and other words for a second reviewer. Raises RefusedError."""
         shown = self._checked(item, content)
@@ -218,7 +218,9 @@ class Site:
             if events:
                 self._store(events)
 
-    def _mending(self, item: int, reviewer: str, content: str, right: str | None, mend: Mend) -> list[ReviewEvent]:
+    def _mending(
+        self, item: int, reviewer: str, content: str, right: str | None, mend: QuestionEdit
+    ) -> list[ReviewEvent]:
         """The events by which a reviewer gives a question other words. Raises RefusedError."""
         shown, truth = self._checked(item, content), self._pack.truths[item]
         answer = self._board.answer(item, reviewer)
@@ -235,7 +237,7 @@ class Site:
             told = told[1:]
         return [self._event(after, reviewer, "review", kind, answer=said) for kind, said in told]
 
-    def reads(self, item: int, mend: Mend | None) -> bool:
+    def reads(self, item: int, mend: QuestionEdit | None) -> bool:
         """Whether a question reads so already."""
         if mend is None:
             return True
@@ -264,14 +266,14 @@ class Site:
             later = [item for item in disputed if after is None or self._numbers[item] > self._numbers.get(after, 0)]
             return next(iter([*later, *disputed]), None)
 
-    def overview(self, reviewer: str) -> Overview:
+    def overview(self, reviewer: str) -> ReviewOverview:
         """The progress of the review, and the questions left for a reviewer."""
         with self._lock:
             now = self._clock()
             reviews = {item: own for item in self._numbers if (own := reviews_in(self._board.reviews(item)))}
             numeric = {item.task for item in self._pack.items if not item.options}
             tasks = {item.id: item.task for item in self._pack.items}
-            return Overview(
+            return ReviewOverview(
                 states=self._board.states(),
                 progress=self._board.progress(),
                 agreements=[row for row in agreements(reviews, tasks, numeric) if row.items],

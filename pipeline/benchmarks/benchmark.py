@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # this record is code of all stages that ask a benchmark; wha
 
     from pipeline.core.schema import Finding
     from pipeline.drawing.sheet import Sheet
-    from pipeline.geometry.views import View, Whole
+    from pipeline.geometry.views import PinholeView, WholeSphere
     from pipeline.questions.asking import Asking
-    from pipeline.questions.audited import Basis, Coverage, Examined, Miss
+    from pipeline.questions.audited import Coverage, ExaminationInputs, Examined, Miss
     from pipeline.questions.harness import Harness
     from pipeline.questions.model_authoring import ModelAuthor
     from pipeline.questions.published import Columns, Published
@@ -160,7 +160,7 @@ class SceneViews:
     """
 
     module: str
-    of: Callable[[Mapping[str, Any]], Iterable[tuple[str, View | Whole]]] | None
+    of: Callable[[Mapping[str, Any]], Iterable[tuple[str, PinholeView | WholeSphere]]] | None
     declared: Callable[[Any], Sequence[Any]] | None = None
     marks: Callable[[Any, Mapping[str, Any]], Mapping[str, Sequence[PictureMark]]] | None = None
 
@@ -215,7 +215,7 @@ class Audit:
         metadata: what it is held against; None: it is examined alone.
     """
 
-    examine: Callable[[Path, Basis], Examined]
+    examine: Callable[[Path, ExaminationInputs], Examined]
     metadata: FromMetadata | None = None
 
 

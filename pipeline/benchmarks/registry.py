@@ -6,7 +6,7 @@ from collections.abc import MutableMapping
 from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import Benchmark
-from pipeline.core.plugins import Imported, load_plugins
+from pipeline.core.plugins import LazyImports, load_plugins
 
 _OWN: Final = {
     "vsi": "pipeline.benchmarks.vsi.benchmark:VSI",
@@ -21,7 +21,7 @@ def _fault_of_benchmark(benchmark: Any) -> str | None:
     return None if isinstance(benchmark, Benchmark) else "it is no pipeline.benchmarks.benchmark.Benchmark"
 
 
-BENCHMARKS: Final[MutableMapping[str, Benchmark[Any, Any]]] = Imported(
+BENCHMARKS: Final[MutableMapping[str, Benchmark[Any, Any]]] = LazyImports(
     _OWN, load_plugins("scan2qa.benchmarks", _OWN, _fault_of_benchmark)
 )
 OWN_NAMES: Final = tuple(_OWN)  # without those of packages from outside

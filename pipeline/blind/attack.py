@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.blind import priors
-from pipeline.blind.features import Rows, rows_of
+from pipeline.blind.features import TaskRows, rows_of
 from pipeline.blind.forest import FittedForest, Run, run_here
 from pipeline.blind.items import UNSEEN, BlindItem, folds_of
 from pipeline.blind.priors import PRIORS, by_median
 from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS, by_traits, elsewhere, mentions
-from pipeline.blind.totals import Guessed
+from pipeline.blind.totals import GuessScores
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest
@@ -43,25 +43,27 @@ class ForestScores:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedTask:
     """The questions of one task, made ready to be fitted again and again; ``told``: `told_by_others`."""
 
     task: str
     items: tuple[BlindItem, ...]
-    rows: Rows
+    rows: TaskRows
     truth: FloatArray
     told: tuple[Told, ...] | None
 
     @classmethod
-    def made_of(cls, task: str, items: Sequence[BlindItem], told: Sequence[Told] | None = None) -> Prepared:
+    def made_of(cls, task: str, items: Sequence[BlindItem], told: Sequence[Told] | None = None) -> PreparedTask:
         """Questions of one task, in the order of their ids."""
         truth = np.array([float(item.number or 0) for item in items])
         return cls(task, tuple(items), rows_of(items), truth, None if told is None else tuple(told))
 
-    def of(self, index: IntArray) -> Prepared:
+    def of(self, index: IntArray) -> PreparedTask:
         """Some of the questions, by their indices (m,) in ascending order."""
         told = None if self.told is None else tuple(self.told[i] for i in index)
-        return Prepared(self.task, tuple(self.items[i] for i in index), self.rows.of(index), self.truth[index], told)
+        return PreparedTask(
+            self.task, tuple(self.items[i] for i in index), self.rows.of(index), self.truth[index], told
+        )
 
     def dealt(self, dealing: str) -> IntArray:
         """A fold (n,) for each question, groups kept together."""
@@ -79,7 +81,7 @@ def stress_test(items: Sequence[BlindItem], fold: IntArray, run: Run = run_here)
     """Scores of questions of any tasks, with the fold (n,) of each; equal whatever their order."""
     scores = ForestScores(*(np.zeros(len(items)) for _ in range(3)))
     index = tasks_of(items)
-    tested = [Prepared.made_of(task, [items[i] for i in members]) for task, members in index.items()]
+    tested = [PreparedTask.made_of(task, [items[i] for i in members]) for task, members in index.items()]
     for members, found in zip(
         index.values(), scores_of(tested, [fold[members] for members in index.values()], run), strict=True
     ):
@@ -87,7 +89,7 @@ def stress_test(items: Sequence[BlindItem], fold: IntArray, run: Run = run_here)
     return scores
 
 
-def scores_of(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -> list[ForestScores]:
+def scores_of(tested: Sequence[PreparedTask], folds: Sequence[IntArray], run: Run) -> list[ForestScores]:
     """Scores of each task with its folds (n,); all fits are given to ``run`` at once."""
     fits = [one.fits(fold) for one, fold in zip(tested, folds, strict=True)]
     results = iter(run([fit for of_one in fits for fit in of_one]))
@@ -124,11 +126,11 @@ SHOWN: Final = tuple(
 )  # in a terminal, beside the best of the others
 
 
-def guessed(groups: Sequence[str], scores: Mapping[str, FloatArray]) -> Guessed:
+def guessed(groups: Sequence[str], scores: Mapping[str, FloatArray]) -> GuessScores:
     """The figures of one task: means of scores (n,) of chance and each attacker; NaN is no guess."""
     told = {name: found for name, found in scores.items() if name != CHANCE and not np.isnan(found).any()}
     errors = {name: standard_error(found, groups) for name, found in told.items()}
-    return Guessed(
+    return GuessScores(
         n=len(groups),
         chance=float(scores[CHANCE].mean()),
         earned={name: float(found.mean()) for name, found in told.items()},
@@ -136,7 +138,7 @@ def guessed(groups: Sequence[str], scores: Mapping[str, FloatArray]) -> Guessed:
     )
 
 
-def summarise(items: Sequence[BlindItem], scores: Mapping[str, FloatArray]) -> dict[str, Guessed]:
+def summarise(items: Sequence[BlindItem], scores: Mapping[str, FloatArray]) -> dict[str, GuessScores]:
     """The figures of every task, in alphabetical order, from scores (n,) of `attack.attack`."""
     return {
         task: guessed([items[i].group for i in index], {name: found[index] for name, found in scores.items()})
@@ -245,10 +247,10 @@ def attack_in(items: Sequence[BlindItem], fold: IntArray, forest: ForestScores) 
 Told = Sequence[Hashable]  # a trait of each option; of a number one, how much is said of what it is about
 
 
-def prepared(items: Sequence[BlindItem], index: Mapping[str, IntArray]) -> list[Prepared]:
+def prepared(items: Sequence[BlindItem], index: Mapping[str, IntArray]) -> list[PreparedTask]:
     """The questions of each task (`tasks_of`), with what others tell."""
     own = {task: [items[i] for i in members] for task, members in index.items()}
-    return [Prepared.made_of(task, mine, told_by_others(mine)) for task, mine in own.items()]
+    return [PreparedTask.made_of(task, mine, told_by_others(mine)) for task, mine in own.items()]
 
 
 def told_by_others(items: Sequence[BlindItem]) -> Sequence[Told] | None:

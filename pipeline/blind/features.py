@@ -36,7 +36,7 @@ Keys = list[tuple[Hashable, ...]]
 
 
 @dataclass(frozen=True)
-class Rows:
+class TaskRows:
     """One task as rows, in the order of its questions.
 
     Attributes:
@@ -53,12 +53,12 @@ class Rows:
     target: FloatArray
     choice: bool
 
-    def of(self, questions: IntArray) -> Rows:
+    def of(self, questions: IntArray) -> TaskRows:
         """The rows of some questions, given by their indices (m,) in ascending order, which are counted anew."""
         place = np.full(int(self.question.max(initial=-1)) + 1, -1, dtype=np.intp)
         place[questions] = np.arange(len(questions))
         mine = place[self.question] >= 0
-        return Rows(
+        return TaskRows(
             place[self.question[mine]],
             tuple(codes[mine] for codes in self.keys),
             self.plain[mine],
@@ -67,12 +67,12 @@ class Rows:
         )
 
 
-def rows_of(items: Sequence[BlindItem]) -> Rows:
+def rows_of(items: Sequence[BlindItem]) -> TaskRows:
     """The rows of all questions of one task."""
     return _option_rows(items) if items[0].options else _number_rows(items)
 
 
-def encode(rows: Rows, fold: IntArray, test: int) -> FloatArray:
+def encode(rows: TaskRows, fold: IntArray, test: int) -> FloatArray:
     """Features (r, f) of all rows for the model that is tested on one fold. ``fold`` (n,) is that of each question."""
     own = fold[rows.question]
     columns = [rows.plain]
@@ -87,7 +87,7 @@ def encode(rows: Rows, fold: IntArray, test: int) -> FloatArray:
     return np.column_stack([absolute, absolute - mean[rows.question]])
 
 
-def _encode_keys(codes: IntArray, rows: Rows, own: IntArray, test: int) -> FloatArray:
+def _encode_keys(codes: IntArray, rows: TaskRows, own: IntArray, test: int) -> FloatArray:
     """Share, mean and, for numbers, spread (r, 2 or 3) of keys of one kind, the average of a row's."""
     folds, size = int(own.max()) + 1, int(codes.max(initial=-1)) + 1
     row, _ = np.nonzero(codes >= 0)
@@ -123,14 +123,14 @@ def _means(sums: FloatArray, target: FloatArray, choice: bool) -> FloatArray:
     return np.stack(columns, axis=1)
 
 
-def _number_rows(items: Sequence[BlindItem]) -> Rows:
+def _number_rows(items: Sequence[BlindItem]) -> TaskRows:
     names = [tuple(name for _, name in _named(item)) for item in items]
     keys: list[Keys] = [
         list(names),
         [tuple(combinations(sorted(row), 2)) for row in names],
         [item.words for item in items],
     ]
-    return Rows(
+    return TaskRows(
         question=np.arange(len(items)),
         keys=tuple(codes for codes in map(_codes, keys) if codes.size),
         plain=np.array([[len(item.text.split()), _steps(item)] for item in items], dtype=np.float64),
@@ -139,11 +139,11 @@ def _number_rows(items: Sequence[BlindItem]) -> Rows:
     )
 
 
-def _option_rows(items: Sequence[BlindItem]) -> Rows:
+def _option_rows(items: Sequence[BlindItem]) -> TaskRows:
     pairs = [(item, place) for item in items for place in range(len(item.options))]
     sizes = np.array([len(item.options) for item in items])
     right = np.array([place == item.right for item, place in pairs], dtype=np.float64)
-    return Rows(
+    return TaskRows(
         question=np.repeat(np.arange(len(items)), sizes),
         keys=tuple(
             codes for codes in map(_codes, zip(*(_option_keys(*pair) for pair in pairs), strict=True)) if codes.size

@@ -20,8 +20,8 @@ from pipeline.blind.fine_tuned import FineTunedScores
 from pipeline.blind.forest import on_all_cores
 from pipeline.blind.items import UNSEEN, BlindItem, folds_of, item_of, items_of, question_rows, shards_of, with_company
 from pipeline.blind.priors import by_frequency
-from pipeline.blind.rule import ANSWERED, BALANCE, VERDICTS, Verdict, verdict_table
-from pipeline.blind.totals import Guessed, TextOnly, Voter
+from pipeline.blind.rule import ANSWERED, BALANCE, VERDICTS, TaskVerdict, verdict_table
+from pipeline.blind.totals import GuessScores, ModelVotes, TextOnly
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import BiasError
 from pipeline.questions.choices import is_number
@@ -46,7 +46,7 @@ Tuned = Callable[[Sequence[BlindItem], IntArray], FineTunedScores]
 
 
 def filtered(
-    questions: pa.Table, verdicts: Sequence[Verdict], waiting: pa.Table = NO_VERDICTS, tuned: Tuned | None = None
+    questions: pa.Table, verdicts: Sequence[TaskVerdict], waiting: pa.Table = NO_VERDICTS, tuned: Tuned | None = None
 ) -> pa.Table:
     """The verdict on every question and what attackers earn on it before and after (`FILTERED`), by id.
 
@@ -135,7 +135,7 @@ def _best(scores: dict[str, FloatArray]) -> str:
 
 
 def text_only(
-    asked: pa.Table, filtered: pa.Table, pruned: pa.Table | None, verdicts: Sequence[Verdict]
+    asked: pa.Table, filtered: pa.Table, pruned: pa.Table | None, verdicts: Sequence[TaskVerdict]
 ) -> list[TextOnly]:
     """One summary per task, in alphabetical order.
 
@@ -172,7 +172,7 @@ def text_only(
     return rows
 
 
-def _guessed(table: pa.Table, column: str, asked: pa.Table) -> Guessed | None:
+def _guessed(table: pa.Table, column: str, asked: pa.Table) -> GuessScores | None:
     """Figures from a column of scores, of the questions that have them."""
     table = table.filter(pc.is_valid(table[column]))
     if not len(table):
@@ -191,10 +191,10 @@ def _guessed(table: pa.Table, column: str, asked: pa.Table) -> Guessed | None:
     return figures.model_copy(update={"frequency": frequency})
 
 
-def _voters(verdict: Verdict) -> dict[str, Voter]:
+def _voters(verdict: TaskVerdict) -> dict[str, ModelVotes]:
     stays: BoolArray = np.array([reason is None for reason in verdict.reasons])
     return {
-        model: Voter(
+        model: ModelVotes(
             asked=int(ballot.asked.sum()),
             right=float(ballot.right[ballot.asked].mean()),
             right_released=float(ballot.right[left].mean()) if (left := stays & ballot.asked).any() else None,

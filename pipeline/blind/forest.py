@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pipeline.blind.features import Rows, encode
+from pipeline.blind.features import TaskRows, encode
 from pipeline.blind.items import OptionRows
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.metrics.mra import mean_relative_accuracies
@@ -58,7 +58,7 @@ class FittedForest:
         seed: of the trees.
     """
 
-    rows: Rows
+    rows: TaskRows
     truth: FloatArray
     fold: IntArray
     test: int

@@ -31,7 +31,7 @@ from pipeline.blind.attack import (
     FOREST,
     SCORES,
     ForestScores,
-    Prepared,
+    PreparedTask,
     attack,
     earned_by_all,
     prepared,
@@ -53,7 +53,7 @@ from pipeline.core.files import read_file
 ROUNDS_FILE: Final = "pruning.jsonl"
 
 
-class Round(NamedTuple):
+class PruneRound(NamedTuple):
     """The removals of one round.
 
     Attributes:
@@ -71,7 +71,7 @@ class _Line(BaseModel):
     running: tuple[str, ...]
 
 
-class Rounds:
+class PruneLog:
     """The rounds of one pruning, a line each.
 
     Args:
@@ -82,7 +82,7 @@ class Rounds:
     def __init__(self, path: Path, key: str) -> None:
         self._path, self._key = path, key
 
-    def done(self) -> list[Round]:
+    def done(self) -> list[PruneRound]:
         """The rounds that are whole, in order. Raises OSError."""
         return list(self._lines())
 
@@ -94,7 +94,7 @@ class Rounds:
             file.flush()
             os.fsync(file.fileno())
 
-    def begin(self) -> list[Round]:
+    def begin(self) -> list[PruneRound]:
         """As `done`; what is of another pruning, or was cut in mid-line, is removed first. Raises OSError."""
         found = self.done()
         self._path.unlink(missing_ok=True)
@@ -107,12 +107,12 @@ class Rounds:
         for path in (self._path, *self._path.parent.glob(f"{self._path.stem}-*{self._path.suffix}")):
             path.unlink(missing_ok=True)
 
-    def of_shard(self, number: int) -> Rounds:
+    def of_shard(self, number: int) -> PruneLog:
         """The rounds of one shard; the first has this file."""
         path = self._path
-        return Rounds(path.with_name(f"{path.stem}-{number}{path.suffix}"), self._key) if number else self
+        return PruneLog(path.with_name(f"{path.stem}-{number}{path.suffix}"), self._key) if number else self
 
-    def _lines(self) -> Iterator[Round]:
+    def _lines(self) -> Iterator[PruneRound]:
         if not self._path.exists():
             return
         for raw in read_file(self._path).splitlines():
@@ -122,7 +122,7 @@ class Rounds:
                 return
             if line.key != self._key:
                 return
-            yield Round(line.removed, line.running)
+            yield PruneRound(line.removed, line.running)
 
 
 FLOOR: Final = 10  # questions that every task keeps, or none
@@ -147,7 +147,7 @@ class _Pruning:
         quota: how many may go in this round.
     """
 
-    tested: Prepared
+    tested: PreparedTask
     members: IntArray
     left: IntArray
     informed: Drawn
@@ -164,7 +164,7 @@ def prune(
     config: PruneConfig,
     run: Run = run_here,
     progress: Callable[[int, int], None] = lambda done, removed: None,
-    rounds: Rounds | None = None,
+    rounds: PruneLog | None = None,
     tuned: Mapping[str, FloatArray] | None = None,
 ) -> IntArray:
     """Round (n,) in which each question is removed, 0 for those that stay.
@@ -268,7 +268,7 @@ def _set_quota(task: _Pruning, found: _Assessment, config: PruneConfig) -> None:
 Drawn = list[tuple[dict[str, FloatArray], FloatArray]]  # per dealing: what attackers earn, and the forest's bias
 
 
-def _drawn(tested: Sequence[Prepared], dealings: Sequence[str], run: Run) -> list[Drawn]:
+def _drawn(tested: Sequence[PreparedTask], dealings: Sequence[str], run: Run) -> list[Drawn]:
     drawn: list[Drawn] = [[] for _ in tested]
     for dealing in dealings:
         folds = [one.dealt(dealing) for one in tested]
@@ -294,7 +294,7 @@ class _Assessment:
     room: float
 
 
-def _assess(tested: Prepared, drawn: Drawn) -> _Assessment:
+def _assess(tested: PreparedTask, drawn: Drawn) -> _Assessment:
     earned = {name: np.mean([found[name] for found, _ in drawn], axis=0) for name in drawn[0][0]}
     chance, forest = earned.pop(CHANCE), np.mean([bias for _, bias in drawn], axis=0)
     level = float(chance.mean())
@@ -345,7 +345,7 @@ def debiased(
     filtered: pa.Table,
     config: PruneConfig,
     progress: Callable[[int, int], None],
-    rounds: Rounds | None = None,
+    rounds: PruneLog | None = None,
 ) -> pa.Table:
     """`attack.stress_table` of what filtering left; questions that stay have scores of attackers on unseen folds.
 
@@ -383,7 +383,7 @@ def _debiased(
     stay: pa.Table,
     config: PruneConfig,
     progress: Callable[[int, int], None],
-    rounds: Rounds | None,
+    rounds: PruneLog | None,
 ) -> pa.Table:
     """`debiased` of the questions of one shard."""
     items = items_of(questions.sort_by("id"))

@@ -69,7 +69,7 @@ VERDICTS: Final = pa.schema(
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TaskVerdict:
     """The verdict on one task.
 
     Attributes:
@@ -94,7 +94,7 @@ class Verdict:
         return [model for model, standing in self.standing.items() if standing == "votes"]
 
 
-def rule(questions: pa.Table, replies: pa.Table, config: BlindConfig) -> list[Verdict]:
+def rule(questions: pa.Table, replies: pa.Table, config: BlindConfig) -> list[TaskVerdict]:
     """The verdict on each task, from the questions that were asked and `blind.ask.REPLIES`, pending ones left out."""
     silent = {model.name for model in config.models if model.provider == EMBEDDED_PROVIDER}
     lacking = pa.array(pending(replies, config)["id"], pa.int64())
@@ -123,7 +123,7 @@ def pending(replies: pa.Table, config: BlindConfig) -> pa.Table:
     return pa.Table.from_pylist(sorted(rows, key=lambda row: int(row["id"])), schema=VERDICTS)
 
 
-def verdict_table(verdicts: Sequence[Verdict]) -> pa.Table:
+def verdict_table(verdicts: Sequence[TaskVerdict]) -> pa.Table:
     """All questions (`VERDICTS`), by id."""
     parts = [VERDICTS.empty_table()]
     for verdict in verdicts:
@@ -138,7 +138,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> pa.Table:
     return pa.concat_tables(parts).sort_by("id").combine_chunks()
 
 
-def _judge(votes: Votes, silent: set[str], config: BlindConfig) -> Verdict:
+def _judge(votes: Votes, silent: set[str], config: BlindConfig) -> TaskVerdict:
     models = list(votes.ballots)
     n = len(votes.ids)
     by_luck = right_by_luck(votes, models)
@@ -167,7 +167,7 @@ def _judge(votes: Votes, silent: set[str], config: BlindConfig) -> Verdict:
         model: float(drawn.mean() / max(1, votes.ballots[model].asked.sum()))
         for model, drawn in zip(models, by_luck, strict=True)
     }
-    return Verdict(votes, standing, luck, expected, tuple(reasons), right, needed)
+    return TaskVerdict(votes, standing, luck, expected, tuple(reasons), right, needed)
 
 
 MOST_DROPPED: Final = 0.5  # questions dropped for balance, of those that are answered

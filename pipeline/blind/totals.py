@@ -95,7 +95,7 @@ def unanswered(totals: Sequence[ModelTotals]) -> list[str]:
 FINE_TUNED: Final = "LoRA fine-tuned"  # the name of such an attacker, before that of its model
 
 
-class Guessed(Model):
+class GuessScores(Model):
     """Scores of guessing on one task of one split: accuracy for options, mean relative accuracy for numbers."""
 
     n: int = Field(ge=1, description="questions")
@@ -109,7 +109,7 @@ class Guessed(Model):
     errors: dict[str, FiniteFloat] = Field(description="attacker -> standard error of its score; none of one scene")
 
 
-class Voter(Model):
+class ModelVotes(Model):
     """A model's right answers on one task. A question counts where it was right in all orders it was asked in."""
 
     asked: int = Field(ge=1, description="questions that it was asked: all, or of the embedded model a sample")
@@ -125,13 +125,13 @@ class TextOnly(Model):
     """One task without its videos, before and after what was removed for it."""
 
     task: str
-    asked: Guessed = Field(description="all questions that were selected")
-    released: Guessed | None = Field(description="what blind filtering left; None: nothing")
-    debiased: Guessed | None = Field(description="what pruning left; None: it did not run")
-    choices: Guessed | None = Field(
+    asked: GuessScores = Field(description="all questions that were selected")
+    released: GuessScores | None = Field(description="what blind filtering left; None: nothing")
+    debiased: GuessScores | None = Field(description="what pruning left; None: it did not run")
+    choices: GuessScores | None = Field(
         default=None, description="released numbers whose choices are offered; None: it has options or words"
     )
-    voters: dict[str, Voter]
+    voters: dict[str, ModelVotes]
     agreement: FiniteFloat | None = Field(description="share of pairs of models with the same answer")
     answered: int = Field(ge=0, description="removed, since the panel answered them")
     balanced: int = Field(ge=0, description="removed besides, so that no answer became more frequent")

@@ -68,7 +68,7 @@ def load_plugins(group: str, taken: Collection[str], examine: Callable[[Any], st
 T = TypeVar("T")
 
 
-class Imported(MutableMapping[str, T]):
+class LazyImports(MutableMapping[str, T]):
     """Objects by name, each imported when it is looked up; to ask for names imports nothing.
 
     Args:

@@ -52,7 +52,7 @@ class CanvasPhoto(NamedTuple):
         return f'<image {place} preserveAspectRatio="none" href="data:image/jpeg;base64,{raw}"/>'
 
 
-class Placed(NamedTuple):
+class PlacedPart(NamedTuple):
     """Another part, its upper left corner at a point; ``panel``: with a panel under it."""
 
     canvas: Canvas
@@ -85,7 +85,7 @@ class Canvas:
 
     def __init__(self, width: float, height: float) -> None:
         self.width, self.height = width, height
-        self._parts: list[str | CanvasPhoto | Placed] = []
+        self._parts: list[str | CanvasPhoto | PlacedPart] = []
         self._begun = 0  # so many parts were there when it was copied
         self._labels: list[str] = []  # above all else
         self._taken: list[CanvasBox] = []
@@ -110,16 +110,16 @@ class Canvas:
         """All but pictures, panels and the beginnings: what lies above these."""
         return "".join((*map(_above, self._parts[self._begun :]), *self._labels))
 
-    def placed(self) -> Iterator[Placed]:
+    def placed(self) -> Iterator[PlacedPart]:
         """The parts that were put on it."""
-        return (part for part in self._parts if isinstance(part, Placed))
+        return (part for part in self._parts if isinstance(part, PlacedPart))
 
     def photos(self) -> Iterator[tuple[float, float, CanvasPhoto]]:
         """The pictures on it and on its parts, with their upper left corners."""
         for part in self._parts:
             if isinstance(part, CanvasPhoto):
                 yield part.box.left, part.box.top, part
-            elif isinstance(part, Placed):
+            elif isinstance(part, PlacedPart):
                 yield from ((part.at[0] + x, part.at[1] + y, photo) for x, y, photo in part.canvas.photos())
 
     def shape(self, kind: str, outlines: Iterable[npt.ArrayLike], title: str = "", *, closed: bool = True) -> None:
@@ -198,7 +198,7 @@ class Canvas:
     ) -> None:
         """Another part, its upper left corner at a point; what is outside of it is cut off."""
         # Cutting off takes long, and most parts have nothing to be cut off.
-        self._parts.append(Placed(other, at, _data(told), other._reaches_out, panel))
+        self._parts.append(PlacedPart(other, at, _data(told), other._reaches_out, panel))
 
     def _points(self, points: npt.ArrayLike) -> str:
         where = np.asarray(points, dtype=np.float64)
@@ -219,14 +219,14 @@ def _beside(x: float, y: float, away: float, half: float, tall: float) -> Iterat
         yield from ((x + aside, y - up), (x - aside, y - up), (x + aside, y + up + tall), (x - aside, y + up + tall))
 
 
-def _whole(part: str | CanvasPhoto | Placed) -> str:
-    if isinstance(part, Placed):
+def _whole(part: str | CanvasPhoto | PlacedPart) -> str:
+    if isinstance(part, PlacedPart):
         return part.ground() + part.element(part.canvas.elements())
     return part.element() if isinstance(part, CanvasPhoto) else part
 
 
-def _above(part: str | CanvasPhoto | Placed) -> str:
-    if isinstance(part, Placed):
+def _above(part: str | CanvasPhoto | PlacedPart) -> str:
+    if isinstance(part, PlacedPart):
         return part.element(part.canvas.rest())
     return "" if isinstance(part, CanvasPhoto) else part
 

@@ -44,7 +44,7 @@ _STYLE: Final[str] = (
 
 
 @dataclass(frozen=True)
-class Still:
+class StillPicture:
     """A picture of a video with what is marked on it.
 
     Attributes:
@@ -84,7 +84,7 @@ class Sheet:
     title: str
     parts: Sequence[SheetPart]
     notes: Sequence[str] = ()
-    stills: Sequence[Still] = ()
+    stills: Sequence[StillPicture] = ()
 
     def without_stills(self) -> Sheet:
         """The drawing alone: all that may be passed on where the video may not."""
@@ -170,7 +170,7 @@ def map_alone(svg: bytes) -> MapAlone | None:
     return MapAlone(_FRAME.sub(frame, svg, count=1), float(width), float(height))
 
 
-def _drawn(still: Still, most: tuple[float, float]) -> Canvas:
+def _drawn(still: StillPicture, most: tuple[float, float]) -> Canvas:
     rows, columns = still.picture.shape[:2]
     scale = min(most[0] / columns, most[1] / rows)
     width, height = round(columns * scale), round(rows * scale)

@@ -52,7 +52,7 @@ _COUNT: Final = struct.Struct("<H")
 
 
 @dataclass(frozen=True)
-class Added:
+class AddedActor:
     """An actor that came into the recording.
 
     Attributes:
@@ -97,7 +97,7 @@ class CarlaLog:
     map_name: str
     start_s: int
     elapsed_s: FloatArray
-    added: tuple[Added, ...]
+    added: tuple[AddedActor, ...]
     tables: dict[int, FrameTable]
     unknown: dict[int, int]
     damaged: dict[int, int]
@@ -141,7 +141,7 @@ class _Packets:
         self._raw = raw
         self._view = memoryview(raw)  # of which parts are no copies
         self.elapsed: list[float] = []
-        self.added: list[Added] = []
+        self.added: list[AddedActor] = []
         self.parts: dict[int, list[memoryview]] = {kind: [] for kind in TABLES}
         self.frames: dict[int, list[tuple[int, int]]] = {kind: [] for kind in TABLES}
         self.unknown: Counter[int] = Counter()
@@ -186,7 +186,7 @@ def _header(raw: bytes) -> tuple[int, str, int]:
     return start_s, map_name, at
 
 
-def _added(data: bytes, frame: int) -> list[Added] | None:
+def _added(data: bytes, frame: int) -> list[AddedActor] | None:
     """The actors of one packet; None where they do not fill it."""
     found, at = [], _COUNT.size
     try:
@@ -199,7 +199,7 @@ def _added(data: bytes, frame: int) -> list[Added] | None:
             for _ in range(count):
                 name, at = _text(data, at + 1)  # after a byte for its type
                 attributes[name], at = _text(data, at)
-            found.append(Added(frame, number, kind, (x, y, z), (roll, pitch, yaw), blueprint, attributes))
+            found.append(AddedActor(frame, number, kind, (x, y, z), (roll, pitch, yaw), blueprint, attributes))
     except (struct.error, UnicodeDecodeError, IndexError):
         return None
     return found if at == len(data) else None

@@ -2,7 +2,7 @@
 
 Anybody may write it (docs/build/phone-captures.md). ``meta_schemas/scene-folder.schema.json`` is made from it. What is
 not known is null and never zero. Lengths are in ``unit``; places, directions and poses in the file's own frame, whose
-axes ``up`` and ``handedness`` tell (`Axes`).
+axes ``up`` and ``handedness`` tell (`DocumentAxes`).
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class SceneDocument(Model):
     )
 
 
-class Axes:
+class DocumentAxes:
     """How places of a document's frame become metres with z up, right-handed.
 
     Attributes:

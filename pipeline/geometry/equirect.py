@@ -25,7 +25,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from pipeline.core.arrays import FloatArray, chunks
-from pipeline.geometry.views import View, rays_of
+from pipeline.geometry.views import PinholeView, rays_of
 
 Picture = npt.NDArray[np.uint8]
 Packed = npt.NDArray[np.uint64]  # three channels of a pixel in a number
@@ -58,7 +58,7 @@ class Sphere:
         self._have: set[tuple[int, bool]] = set()
         self._smaller = {0: picture}
 
-    def render(self, view: View) -> Picture:
+    def render(self, view: PinholeView) -> Picture:
         """The view (height, width, 3): between pixels by their distance, averaged where it shows less than there is."""
         at = lookups(view.pitch_deg, view.fov_deg, view.width, view.height, self._size)
         for level in at.used:
@@ -85,7 +85,7 @@ class Sphere:
         for channel in range(3):
             picture[:, channel] = packed >> np.uint64(_FIELD * channel + SHARE_BITS)  # its lowest eight bits
 
-    def _sampled(self, at: Lookup, yaw_deg: float) -> Packed:
+    def _sampled(self, at: PixelLookup, yaw_deg: float) -> Packed:
         """Packed pixels (N,) between those about the places, times 64."""
         column = at.column + at.width * np.float32(yaw_deg / 360.0)
         column += np.where(column < 0, at.width, np.float32(0))
@@ -208,7 +208,7 @@ def levels_of(width: int, height: int) -> tuple[PyramidLevel, ...]:
     return tuple(reversed(found))
 
 
-class Lookup(NamedTuple):
+class PixelLookup(NamedTuple):
     """Where pixels of a view (N,) are looked up in pictures of a sphere, but for the yaw. The width may be one for all.
 
     Attributes:
@@ -238,13 +238,13 @@ class SpherePart(NamedTuple):
     """
 
     pixels: slice
-    every: Lookup
+    every: PixelLookup
     mixed: npt.NDArray[np.intp]
-    coarser: Lookup
+    coarser: PixelLookup
     share: npt.NDArray[np.uint64]
 
 
-class Lookups(NamedTuple):
+class ViewLookups(NamedTuple):
     """Where all pixels of a view are looked up, but for the yaw.
 
     Attributes:
@@ -259,9 +259,9 @@ class Lookups(NamedTuple):
 
 
 @lru_cache(maxsize=12)  # 12 MB each; views that differ in yaw alone share one
-def lookups(pitch_deg: float, fov_deg: float, width: int, height: int, sphere: tuple[int, int]) -> Lookups:
+def lookups(pitch_deg: float, fov_deg: float, width: int, height: int, sphere: tuple[int, int]) -> ViewLookups:
     """Those of a view of a sphere's picture, whose width and height are given last."""
-    view = View(yaw_deg=0.0, pitch_deg=pitch_deg, fov_deg=fov_deg, width=width, height=height)
+    view = PinholeView(yaw_deg=0.0, pitch_deg=pitch_deg, fov_deg=fov_deg, width=width, height=height)
     levels = levels_of(*sphere)
     # What the logarithm below is where a pixel is nearest to the eye.
     most = math.log2(sphere[1] / (math.pi * view.focal_px))
@@ -284,7 +284,7 @@ def lookups(pitch_deg: float, fov_deg: float, width: int, height: int, sphere: t
         used |= into
         steepest = max(steepest, float(np.abs(0.5 - fall).max()) * math.pi)
     edge = CROWDED - 2 * math.pi / levels[max(used)].height
-    return Lookups(tuple(parts), tuple(sorted(used)), steepest > edge)
+    return ViewLookups(tuple(parts), tuple(sorted(used)), steepest > edge)
 
 
 def _part(
@@ -311,12 +311,12 @@ def _mirrored(half: FloatArray, width: int) -> FloatArray:
 
 def _lookup(
     levels: tuple[PyramidLevel, ...], level: npt.NDArray[np.intp], turn: FloatArray, fall: FloatArray
-) -> Lookup:
+) -> PixelLookup:
     # Whole numbers below 2**53, which doubles hold exactly.
     wide, high, start = (np.array(part, dtype=np.float64).take(level) for part in zip(*levels, strict=True))
     steps = np.rint(np.clip(fall * high - 0.5, 0, high - 1) * (1 << SHARE_BITS)).astype(np.intp)
     upper = (start + (steps >> SHARE_BITS) * (wide + 1)).astype(np.intp)
-    return Lookup(
+    return PixelLookup(
         wide.astype(np.float32),
         (turn * wide - 0.5).astype(np.float32),
         upper,

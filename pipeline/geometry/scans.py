@@ -15,7 +15,7 @@ from pipeline.core.arrays import FloatArray
 
 
 @dataclass(frozen=True)
-class Frames:
+class CameraFrames:
     """Camera frames in order of time; frames without a usable pose are left out and counted.
 
     Attributes:
@@ -55,6 +55,6 @@ class SceneGeometry:
     vertices: FloatArray
     faces: npt.NDArray[np.int32]
     vertex_object: npt.NDArray[np.int32]
-    frames: Frames
+    frames: CameraFrames
     delivered_fps: int | None = None
     colors: npt.NDArray[np.uint8] | None = None

@@ -18,7 +18,7 @@ from pipeline.core.arrays import FloatArray, IntArray, StrArray
 
 
 @dataclass(frozen=True)
-class Track:
+class FlightTrack:
     """The unified track of one flight. Unknown values are NaN, never 0.
 
     Attributes:
@@ -52,7 +52,7 @@ class Track:
 
 
 _NONE: Final = np.empty(0)
-NO_TRACK: Final = Track(
+NO_TRACK: Final = FlightTrack(
     t_s=_NONE,
     enu_m=np.empty((0, 3)),
     lat_lon_deg=np.empty((0, 2)),
@@ -105,7 +105,7 @@ class FlightGeometry:
         from_takeoff: whether heights count from the place of take-off; False: the log may begin in the air.
     """
 
-    track: Track
+    track: FlightTrack
     buildings: Buildings = NO_BUILDINGS
     from_takeoff: bool = True
 

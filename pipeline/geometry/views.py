@@ -20,7 +20,7 @@ WIDEST_DEG: Final = 170.0  # a plane at 180 degrees would be endless
 MOST_PIXELS: Final = 8192  # of a side
 
 
-class View(Model):
+class PinholeView(Model):
     """A picture that a pinhole camera takes from the middle of a sphere, upright, with square pixels."""
 
     yaw_deg: Annotated[FiniteFloat, Field(ge=-180, lt=180)]
@@ -35,7 +35,7 @@ class View(Model):
         return self.width / 2 / math.tan(math.radians(self.fov_deg) / 2)
 
 
-class Whole(Model):
+class WholeSphere(Model):
     """All of the sphere's picture."""
 
     long_side: Annotated[int, Field(gt=0)] | None = Field(
@@ -49,7 +49,7 @@ def turned_deg(yaw_deg: float) -> float:
     return -180.0 if turned >= 180.0 else turned  # just below -180 rounds up
 
 
-def rays_of(view: View) -> tuple[FloatArray, FloatArray, FloatArray]:
+def rays_of(view: PinholeView) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Right, up and ahead (height, width) of the rays through the pixels, for yaw 0; the pitch is applied.
 
     They are as long as the pixel is away from the eye, in focal lengths.
@@ -66,7 +66,7 @@ def rays_of(view: View) -> tuple[FloatArray, FloatArray, FloatArray]:
     )
 
 
-def pixels_of(view: View, yaw_deg: FloatArray, pitch_deg: FloatArray) -> tuple[FloatArray, FloatArray]:
+def pixels_of(view: PinholeView, yaw_deg: FloatArray, pitch_deg: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Column and row (...,) at which directions lie, also beyond the view; NaN for those behind its eye."""
     turn, rise = np.radians(np.asarray(yaw_deg) - view.yaw_deg), np.radians(pitch_deg)
     sin, cos = math.sin(math.radians(view.pitch_deg)), math.cos(math.radians(view.pitch_deg))
@@ -78,7 +78,7 @@ def pixels_of(view: View, yaw_deg: FloatArray, pitch_deg: FloatArray) -> tuple[F
     return column, row
 
 
-def directions_of(view: View, column: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
+def directions_of(view: PinholeView, column: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Yaw and pitch (...,) in degrees of the rays through places of a view: the inverse of `pixels_of`."""
     right = (np.asarray(column) - (view.width - 1) / 2) / view.focal_px
     rise = ((view.height - 1) / 2 - np.asarray(row)) / view.focal_px
@@ -88,7 +88,7 @@ def directions_of(view: View, column: FloatArray, row: FloatArray) -> tuple[Floa
     return (turn + 180.0) % 360.0 - 180.0, np.degrees(np.arctan2(up, np.hypot(right, ahead)))
 
 
-def is_in(view: View, yaw_deg: FloatArray, pitch_deg: FloatArray) -> BoolArray:
+def is_in(view: PinholeView, yaw_deg: FloatArray, pitch_deg: FloatArray) -> BoolArray:
     """Whether directions (...,) lie in a view."""
     column, row = pixels_of(view, yaw_deg, pitch_deg)
     with np.errstate(invalid="ignore"):

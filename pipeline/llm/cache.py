@@ -44,7 +44,7 @@ class ReplyRow(NamedTuple):
     reply: Reply
 
 
-class Spent(NamedTuple):
+class ModelSpending(NamedTuple):
     """The cost of a model over all runs; ``reported``: the tokens are the server's, else an upper bound."""
 
     name: str
@@ -101,7 +101,7 @@ class ReplyCache:
             *(name, int(reported), usage.input_tokens, usage.output_tokens, usd),
         )
 
-    def spent(self) -> list[Spent]:
+    def spent(self) -> list[ModelSpending]:
         """The accounts, in order of the names."""
         return [_spent(row) for row in self._run(_SPENT)]
 
@@ -143,14 +143,14 @@ def known_keys(path: Path, keys: Collection[str]) -> set[str]:
     return {key for (key,) in rows} & set(keys)
 
 
-def spent_in(path: Path) -> list[Spent]:
+def spent_in(path: Path) -> list[ModelSpending]:
     """`ReplyCache.spent` of a file; nothing is written."""
     return [_spent(row) for row in _peek(path, _SPENT)]
 
 
-def _spent(row: Sequence[Any]) -> Spent:
+def _spent(row: Sequence[Any]) -> ModelSpending:
     name, reported, requests, input_tokens, output_tokens, usd = row
-    return Spent(name, bool(reported), int(requests), Usage(int(input_tokens), int(output_tokens)), float(usd))
+    return ModelSpending(name, bool(reported), int(requests), Usage(int(input_tokens), int(output_tokens)), float(usd))
 
 
 def _peek(path: Path, statement: str) -> list[Any]:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pipeline.metrics.replies import ANSWER_WORDS, CONCLUDES, LATIN, Reading, plain
+from pipeline.metrics.replies import ANSWER_WORDS, CONCLUDES, LATIN, ParsedReply, plain
 
 ALPHABET: Final = "ABCDEFGHIJ"
 # After the letter A these words may stand; before any other word in lower case it is the article.
@@ -55,7 +55,7 @@ _ARTICLE: Final = re.compile(r"^(?:the|an?)\s+")
 _LETTER: Final = re.compile(_BARE, re.IGNORECASE)
 
 
-def find_letter(reply: str, options: int = 4, texts: Sequence[str] = ()) -> Reading[str]:
+def find_letter(reply: str, options: int = 4, texts: Sequence[str] = ()) -> ParsedReply[str]:
     """The letter named by a reply to a question with that many options.
 
     With the options' ``texts`` a reply that is one of them and nothing else names its letter ("The table." for "B").
@@ -64,13 +64,13 @@ def find_letter(reply: str, options: int = 4, texts: Sequence[str] = ()) -> Read
     """
     text = plain(reply)
     if not text:
-        return Reading(None, "empty")
+        return ParsedReply(None, "empty")
     whole = _WHOLE.fullmatch(text)
     if whole:
         return _decide({whole[1].upper()}, options)
     named = [n for n, option in enumerate(texts) if _bare_words(option) == _bare_words(text)]
     if len(named) == 1:
-        return Reading(ALPHABET[named[0]], None)
+        return ParsedReply(ALPHABET[named[0]], None)
     text = _DENIED.sub(" ", text)
     for place in (_STATED, _LISTED, _REASONED, _CHOSEN, _ANYWHERE):
         if place is _LISTED:
@@ -84,7 +84,7 @@ def find_letter(reply: str, options: int = 4, texts: Sequence[str] = ()) -> Read
             concluded = _CONCLUDED.match(text) if read.reason == "several_letters" and place is not _STATED else None
             last = set(_letters(concluded["rest"], _ANYWHERE)) if concluded else set()
             return _decide(last, options) if len(last) == 1 else read
-    return Reading(None, "no_letter")
+    return ParsedReply(None, "no_letter")
 
 
 def _second_thoughts(text: str) -> set[str]:
@@ -98,11 +98,11 @@ def _bare_words(text: str) -> str:
     return _ARTICLE.sub("", _NO_WORD.sub(" ", text).strip().lower())
 
 
-def _decide(found: set[str], options: int) -> Reading[str]:
+def _decide(found: set[str], options: int) -> ParsedReply[str]:
     if len(found) > 1:
-        return Reading(None, "several_letters")
+        return ParsedReply(None, "several_letters")
     letter = found.pop()
-    return Reading(letter, None) if letter in ALPHABET[:options] else Reading(None, "out_of_range")
+    return ParsedReply(letter, None) if letter in ALPHABET[:options] else ParsedReply(None, "out_of_range")
 
 
 def _letters(text: str, place: re.Pattern[str]) -> Iterator[str]:

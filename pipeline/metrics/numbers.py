@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import with_digits
-from pipeline.metrics.replies import ANSWER_WORDS, CONCLUDES, LATIN, THIN, Reading, plain
+from pipeline.metrics.replies import ANSWER_WORDS, CONCLUDES, LATIN, THIN, ParsedReply, plain
 
 
 class Unit(NamedTuple):
@@ -146,7 +146,7 @@ class _Found(NamedTuple):
     end: int
 
 
-def find_number(reply: str, unit: Unit | None = None) -> Reading[Decimal]:
+def find_number(reply: str, unit: Unit | None = None) -> ParsedReply[Decimal]:
     """The number named by a reply, finite and in the unit of the question (`pipeline.metrics.numbers.asked_unit`).
 
     Reasons for None: ``empty``, ``no_number``, ``several_numbers``, ``not_finite``, ``unreadable`` ("1.2.3"),
@@ -154,19 +154,19 @@ def find_number(reply: str, unit: Unit | None = None) -> Reading[Decimal]:
     """
     text = _MIXED.sub(_divided, with_digits(plain(reply)))
     if not text.strip():
-        return Reading(None, "empty")
+        return ParsedReply(None, "empty")
     stated = _numbers(text, [match.end() for match in _STATED.finditer(text)])
     found = stated or _numbers(text, None)
     if not found:
-        return Reading(None, "not_finite" if _NOT_FINITE.search(text) else "no_number")
+        return ParsedReply(None, "not_finite" if _NOT_FINITE.search(text) else "no_number")
     told = [number for number in found if number.unit is not PERCENT]
     if not told:
-        return Reading(None, "percent")
+        return ParsedReply(None, "percent")
     read = _decided(told, unit)
     return _concluded(text, unit) or read if read.reason == "several_numbers" and not stated else read
 
 
-def _concluded(text: str, unit: Unit | None) -> Reading[Decimal] | None:
+def _concluded(text: str, unit: Unit | None) -> ParsedReply[Decimal] | None:
     """The number with which a reply of several ends as a conclusion ("2 + 3 = 5", "…, so 4 chairs."); None: none."""
     match = _CONCLUDED.match(text)
     if match is None or _DOUBT.search(match["rest"]):
@@ -180,24 +180,24 @@ def _concluded(text: str, unit: Unit | None) -> Reading[Decimal] | None:
     return read if read.value is not None else None
 
 
-def _decided(found: list[_Found], unit: Unit | None) -> Reading[Decimal]:
+def _decided(found: list[_Found], unit: Unit | None) -> ParsedReply[Decimal]:
     if unit is not None:
         fitting = [n for n in found if n.unit is not None and n.unit.dimension == unit.dimension]
         bare = [n for n in found if n.unit is None]
         if not fitting and not bare:
-            return Reading(None, "other_unit")
+            return ParsedReply(None, "other_unit")
         own = [n for n in fitting if n.unit == unit]
         restated = [n for n in fitting if n.unit != unit and not (own and _is_restated(n, own[0], unit))]
         found = [*own, *restated] or bare
     if any(n.value is None for n in found):
-        return Reading(None, "unreadable")
+        return ParsedReply(None, "unreadable")
     values = {_in_unit(n.value, n.unit, unit) for n in found if n.value is not None}
     if len(values) > 1:
-        return Reading(None, "several_numbers")
+        return ParsedReply(None, "several_numbers")
     if any(n.is_bound for n in found):
-        return Reading(None, "bound")
+        return ParsedReply(None, "bound")
     value = values.pop()
-    return Reading(None, "not_finite") if abs(value) > _LARGEST else Reading(value, None)
+    return ParsedReply(None, "not_finite") if abs(value) > _LARGEST else ParsedReply(value, None)
 
 
 def _is_restated(number: _Found, own: _Found, unit: Unit) -> bool:

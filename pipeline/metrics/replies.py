@@ -61,7 +61,7 @@ _MARKS: Final = str.maketrans(
 )
 
 
-class Reading(NamedTuple, Generic[T]):
+class ParsedReply(NamedTuple, Generic[T]):
     """The answer in a reply; where ``value`` is None, ``reason`` names why."""
 
     value: T | None

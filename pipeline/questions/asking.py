@@ -28,14 +28,14 @@ _SAID: Final[Mapping[str, Any]] = load_table("prompting")
 _ORDINAL: Final = re.compile(rf"\b[1-{VOTES}]\b")
 
 
-class Turn(NamedTuple):
+class PromptTurn(NamedTuple):
     """What is asked next: a conversation of user and model in turns, and which of several runs of it this is."""
 
     said: tuple[str, ...]
     run: int = 0
 
 
-Dialogue = Generator[Turn, str, str]
+Dialogue = Generator[PromptTurn, str, str]
 
 
 class PromptingMethod(NamedTuple):
@@ -48,8 +48,8 @@ class PromptingMethod(NamedTuple):
 def chain_of_thought(text: str, run: int = 0) -> Dialogue:
     """Zero-shot chain of thought, and a turn more that extracts the answer."""
     asked = f"{text}\n{_SAID['think']}"
-    reasons = yield Turn((asked,), run)
-    answer = yield Turn((asked, reasons, _SAID["extract"]), run)
+    reasons = yield PromptTurn((asked,), run)
+    answer = yield PromptTurn((asked, reasons, _SAID["extract"]), run)
     return answer
 
 
@@ -63,13 +63,13 @@ def self_consistency(text: str) -> Dialogue:
 
 def tree_of_thoughts(text: str) -> Dialogue:
     """Three plans, three votes for one of them, three answers by it, three votes for one of these."""
-    plans = yield Turn((_SAID["plans"].format(question=text, n=VOTES),))
+    plans = yield PromptTurn((_SAID["plans"].format(question=text, n=VOTES),))
     plan = yield from _voted(_SAID["choose_plan"].format(question=text, plans=plans, n=VOTES))
     answers = []
     for run in range(VOTES):
         asked = _SAID["by_plan"].format(question=text, plans=plans, plan=plan)
-        reasons = yield Turn((asked,), run)
-        answers.append((yield Turn((asked, reasons, _SAID["extract"]), run)))
+        reasons = yield PromptTurn((asked,), run)
+        answers.append((yield PromptTurn((asked, reasons, _SAID["extract"]), run)))
     listed = "\n".join(f"{n}. {answer}" for n, answer in enumerate(answers, 1))
     chosen = yield from _voted(_SAID["choose_answer"].format(question=text, answers=listed, n=VOTES))
     return answers[int(chosen) - 1]
@@ -78,8 +78,8 @@ def tree_of_thoughts(text: str) -> Dialogue:
 def map_first(text: str) -> Dialogue:
     """A cognitive map of the categories that the question names, then the answer by it."""
     asked = load_prompt("cognitive_map").render(cells=MAP_CELLS, categories=_SAID["of_question"].format(question=text))
-    drawn = yield Turn((asked,))
-    answer = yield Turn((asked, drawn, _SAID["by_map"].format(question=text)))
+    drawn = yield PromptTurn((asked,))
+    answer = yield PromptTurn((asked, drawn, _SAID["by_map"].format(question=text)))
     return answer
 
 
@@ -87,7 +87,7 @@ def _voted(text: str) -> Dialogue:
     """The number that most votes name last; the first one where none names any."""
     votes = []
     for run in range(VOTES):
-        found = _ORDINAL.findall((yield Turn((text,), run)))
+        found = _ORDINAL.findall((yield PromptTurn((text,), run)))
         votes += found[-1:]
     return _most_frequent(votes) if votes else "1"
 

@@ -73,7 +73,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Basis:
+class ExaminationInputs:
     """The inputs of an examination besides the question file itself.
 
     Attributes:

@@ -1,7 +1,7 @@
 """The gate: what a question names and asks for, held against what is shown to whoever answers it.
 
 A log, a map or an annotation may be true of more than its film shows, and of less. So a world's view says what is shown
-(`Shown`), a task what its questions read (`TaskBase.reads`) and name (`NamedThing`), and no candidate of any task
+(`ShownScene`), a task what its questions read (`TaskBase.reads`) and name (`NamedThing`), and no candidate of any task
 passes that names what is not in the picture, what has a double there, or what the log cannot tell to have none, or that
 asks for a number more exactly than it can be read.
 """
@@ -25,7 +25,7 @@ TOO_COARSE: Final = "read_too_coarsely"
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownScene:
     """What whoever answers is shown of a scene.
 
     Attributes:
@@ -55,7 +55,7 @@ class NamedThing:
 
     Attributes:
         words: how it is named.
-        kind: of which the log knows all, or not (`Shown.complete`).
+        kind: of which the log knows all, or not (`ShownScene.complete`).
         seen: how often, or for how long, the part of the video that counts shows it; None: the log does not tell.
         least: of ``seen``, so that it counts.
         unit: of ``seen``.
@@ -73,7 +73,7 @@ class NamedThing:
     mark: str = ""
 
 
-def named_rules(shown: Shown, thing: NamedThing) -> Iterator[Measure]:
+def named_rules(shown: ShownScene, thing: NamedThing) -> Iterator[Measure]:
     """That a thing is in the picture, and the only one there that its words may mean."""
     if thing.seen is not None:
         yield rule("not_in_picture", thing.seen, ">=", thing.least, thing.unit, thing.words)
@@ -82,7 +82,9 @@ def named_rules(shown: Shown, thing: NamedThing) -> Iterator[Measure]:
     yield rule("others_not_logged", float(alone), ">=", 1, "kinds known whole", thing.words)
 
 
-def read_rules(shown: Shown, quantity: str, step: float | None = None, value: float | None = None) -> Iterator[Measure]:
+def read_rules(
+    shown: ShownScene, quantity: str, step: float | None = None, value: float | None = None
+) -> Iterator[Measure]:
     """That a quantity can be read, and to the step that is asked for.
 
     Args:
@@ -101,7 +103,7 @@ def read_rules(shown: Shown, quantity: str, step: float | None = None, value: fl
 
 
 def gate(
-    shown: Shown, things: Iterable[NamedThing], read: Iterable[tuple[str, float | None, float | None]]
+    shown: ShownScene, things: Iterable[NamedThing], read: Iterable[tuple[str, float | None, float | None]]
 ) -> Iterator[Measure]:
     """Every rule about what a question names, and what has to be read to answer it (quantity, step, value)."""
     for thing in things:

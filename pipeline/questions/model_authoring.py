@@ -145,7 +145,7 @@ class WrittenItem(Protocol):
 
 
 @dataclass(frozen=True)
-class Second:
+class SecondModel:
     """A second model.
 
     Attributes:
@@ -159,7 +159,7 @@ class Second:
     steps: tuple[str, str] = (SECOND, SECOND_ALL)
 
 
-def answered(item: WrittenItem, purpose: str, second: Second, *, blind: bool = True) -> tuple[Measure, ...]:
+def answered(item: WrittenItem, purpose: str, second: SecondModel, *, blind: bool = True) -> tuple[Measure, ...]:
     """Whether the second model answers right: without the video, which is told only, and with it, which must hold.
 
     Of what it has right with the video it is asked for all that may be called right, and whether the question holds.
@@ -196,7 +196,7 @@ def answered(item: WrittenItem, purpose: str, second: Second, *, blind: bool = T
     )
 
 
-def guessed(item: WrittenItem, purpose: str, model: Second) -> Measure:
+def guessed(item: WrittenItem, purpose: str, model: SecondModel) -> Measure:
     """That a model which is shown nothing does not find the answer: not in each of `GUESSES` orders of the options.
 
     Who guesses with four options is right in two orders once in sixteen times. After a wrong guess it is asked no more.
@@ -209,7 +209,7 @@ def guessed(item: WrittenItem, purpose: str, model: Second) -> Measure:
 
 
 def proven(
-    item: WrittenItem, purpose: str, writer: Second, second: Second | None, source_tags: int = 0
+    item: WrittenItem, purpose: str, writer: SecondModel, second: SecondModel | None, source_tags: int = 0
 ) -> Iterator[Measure]:
     """Measures of an open question by models: its writer must not know its answer unseen, and a second one must agree.
 
@@ -242,7 +242,7 @@ class _Offered:
         self.lines = [f"{letter}. {text}" for letter, text in zip(self.letters, self.texts, strict=True)]
         self.right = LETTERS[order.index(0)]
 
-    def is_picked(self, model: Second, shown: VisualInputs | None) -> int:
+    def is_picked(self, model: SecondModel, shown: VisualInputs | None) -> int:
         """1 where the model, shown something or nothing, names the right letter."""
         asked, offered = self.item.question, self.lines
         reply = _reply_to(model.steps[0], model.ask, shown, text=asked, options=offered, letters=self.letters)

@@ -16,7 +16,7 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
 from pipeline.metrics.letters import find_letter
-from pipeline.metrics.replies import Reading
+from pipeline.metrics.replies import ParsedReply
 from pipeline.questions.published import Published
 
 S = TypeVar("S", bound=Model)
@@ -175,10 +175,10 @@ def is_too_long(reply: str | None) -> bool:
     return reply is not None and len(reply) > MAX_CHARS
 
 
-def find_option(answer: Answer, unlettered: int = 0) -> Reading[str]:
+def find_option(answer: Answer, unlettered: int = 0) -> ParsedReply[str]:
     """The letter that a reply names among the options of its question; of one without options among so many letters."""
     if is_too_long(answer.reply):
-        return Reading(None, TOO_LONG)
+        return ParsedReply(None, TOO_LONG)
     texts = [option.split(". ", 1)[-1] for option in answer.question.options or ()]
     return find_letter(answer.reply or "", len(texts) or unlettered, texts)
 

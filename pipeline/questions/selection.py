@@ -90,7 +90,7 @@ def select(
     most: Mapping[str, int | None] | None = None,
     as_released: bool = False,
     balance: Balance = UNBALANCED,
-    chosen: Chosen | None = None,
+    chosen: SceneSelection | None = None,
 ) -> pa.Table:
     """Questions and rejections of one scene (`SELECTED`), of each task at most as many questions as `caps_of` says.
 
@@ -169,7 +169,7 @@ _THINNED: Final = ["row", "lot", "share"]
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SceneSelection:
     """What is asked of one scene, before the balance over all.
 
     Attributes:
@@ -186,7 +186,7 @@ class Chosen:
         return pa.concat_tables([asked, thinned.select(_THINNED)], promote_options="default")
 
     @classmethod
-    def of(cls, table: pa.Table, candidates: pa.Table) -> Chosen:
+    def of(cls, table: pa.Table, candidates: pa.Table) -> SceneSelection:
         """What is chosen, but for what `tallies` alone looks at, from a `table` and the candidates of the scene."""
         is_thinned = pc.is_valid(table["share"])
         asked, thinned = (
@@ -239,7 +239,7 @@ def choose(
     *,
     most: Mapping[str, int | None] | None = None,
     as_released: bool = False,
-) -> Chosen:
+) -> SceneSelection:
     """What of one scene's candidates is asked; see `select`."""
     able = np.flatnonzero(candidates["reason"].is_null().to_numpy())
     own = candidates.select(["id", "task", "answer", "share"]).take(pa.array(able))
@@ -271,7 +271,7 @@ def choose(
     asked["place"] = np.full(len(apart), np.nan)
     asked["place"][placed] = 1 + _places(_codes(asked["task"][placed]), asked["held"][placed])
     asked["kept"] = asked["place"] <= asked["cap"]
-    return Chosen(asked, _where(columns, is_thinned))
+    return SceneSelection(asked, _where(columns, is_thinned))
 
 
 def _classified(asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[Any]], *, as_released: bool) -> Columns:
@@ -531,7 +531,7 @@ class SpreadInput:
 
 
 @dataclass(frozen=True)
-class Spread:
+class SpreadSelection:
     """The selection of n candidates, and why others are not asked.
 
     Attributes:
@@ -543,7 +543,7 @@ class Spread:
     shared: IntArray
 
 
-def spread(offered: SpreadInput, caps: Sequence[int]) -> Spread:
+def spread(offered: SpreadInput, caps: Sequence[int]) -> SpreadSelection:
     """Chooses at most ``caps[t]`` candidates of task t, one after the other.
 
     The task with the fewest chosen goes first, of equals that with the fewest candidates left. Of its candidates that
@@ -567,7 +567,7 @@ def spread(offered: SpreadInput, caps: Sequence[int]) -> Spread:
         free = shared <= SHARED_MAX
         free[chosen] = False
     shared[chosen] = 0
-    return Spread(np.array(chosen, dtype=np.intp), shared)
+    return SpreadSelection(np.array(chosen, dtype=np.intp), shared)
 
 
 def _rows(free: BoolArray, of: IntArray, task: int) -> IntArray:

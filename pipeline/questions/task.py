@@ -14,7 +14,7 @@ from pipeline.core.arrays import StrArray
 from pipeline.core.identity import question_ids
 from pipeline.core.schema import AnyScene, Rejection
 from pipeline.core.templates import Operands, load_template
-from pipeline.questions.gate import Shown, read_rules
+from pipeline.questions.gate import ShownScene, read_rules
 from pipeline.questions.rules import first_broken
 
 V = TypeVar("V", bound="SceneView")
@@ -38,7 +38,7 @@ class SceneView(Protocol):
         """The scene."""
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownScene:
         """What whoever answers is shown of it."""
 
 
@@ -170,8 +170,8 @@ class TaskBase(Generic[V]):
     """Attributes and answers that tasks have in common; see `Task`.
 
     Attributes:
-        reads: the quantity that whoever answers has to read in what is shown (`gate.Shown.readable`); "" where each
-            case says so itself, or nothing has to be seen to answer.
+        reads: the quantity that whoever answers has to read in what is shown (`gate.ShownScene.readable`); "" where
+            each case says so itself, or nothing has to be seen to answer.
         general: whether its questions are about no scene.
         balanced: whether its answers are balanced over all scenes; not where the options are the answers of one scene,
             each right equally often there: what is rare elsewhere would be right wherever it is offered.

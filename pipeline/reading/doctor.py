@@ -36,7 +36,7 @@ class Inspection:
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadSummary:
     """The result of reading scenes.
 
     Attributes:
@@ -60,7 +60,9 @@ def inspect(reader: Reader, root: Path) -> Inspection:
     return Inspection(tuple(listing.scenes), listing.broken, missing)
 
 
-def read_scenes(reader: Reader, root: Path, refs: Sequence[SceneRef], examined: Callable[[AnyScene], AnyScene]) -> Read:
+def read_scenes(
+    reader: Reader, root: Path, refs: Sequence[SceneRef], examined: Callable[[AnyScene], AnyScene]
+) -> ReadSummary:
     """Reads scenes one after the other; ``examined`` puts in what their world finds unusual."""
     broken: list[RawDataError] = []
     findings: list[tuple[str, Finding]] = []
@@ -71,7 +73,7 @@ def read_scenes(reader: Reader, root: Path, refs: Sequence[SceneRef], examined: 
             broken.append(unexpected(error, folder_of(root) / ref.files[0], ref.id))
         else:
             findings += [(ref.id, finding) for finding in scene.findings]
-    return Read(len(refs), tuple(broken), tuple(findings))
+    return ReadSummary(len(refs), tuple(broken), tuple(findings))
 
 
 def has_part(root: Path, ref: SceneRef, want: ExpectedFile) -> bool:

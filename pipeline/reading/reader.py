@@ -31,7 +31,7 @@ Color = Callable[[], npt.NDArray[np.uint8] | None]
 
 
 @dataclass(frozen=True)
-class Twin:
+class NearbyPanorama:
     """Another panorama that was taken nearby, or whose file is as long; it comes before this one by its id.
 
     Attributes:
@@ -59,7 +59,7 @@ class PanoramaGeometry:
     depth_m: Callable[[], FloatArray | None]
     gazetteer: Callable[[], tuple[Gazetteer, tuple[Finding, ...]] | None]
     surroundings: Callable[[Origin], tuple[MapSurroundings, tuple[Finding, ...]] | None] = lambda at: None
-    twins: tuple[Twin, ...] = ()
+    twins: tuple[NearbyPanorama, ...] = ()
 
 
 NO_SCENE: Final = "the scene is left out"

@@ -373,7 +373,7 @@ class _Best(NamedTuple):
 
 
 def _best(found: Row) -> _Best:
-    """Of `blind.totals.Guessed`, with some attacker."""
+    """Of `blind.totals.GuessScores`, with some attacker."""
     name, earned = max(found["earned"].items(), key=lambda item: (item[1], item[0]))
     level = max(found["chance"], found.get("frequency") or 0.0)
     return _Best(name, earned, 100 * (earned - level), found["errors"].get(name))

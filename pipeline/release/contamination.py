@@ -38,7 +38,7 @@ class Scenes(NamedTuple):
     files: Mapping[str, str]
 
 
-class Shared(NamedTuple):
+class SharedScene(NamedTuple):
     """A scene that is in a benchmark: found by which check, as which of its scenes, and what was measured."""
 
     scene: str
@@ -78,7 +78,7 @@ def scenes_of(release: Path) -> Scenes:
     return Scenes(release, raw, place, pictures, views)
 
 
-def shared_scenes(own: Scenes, benchmark: Scenes, radius_m: float) -> list[Shared]:
+def shared_scenes(own: Scenes, benchmark: Scenes, radius_m: float) -> list[SharedScene]:
     """The scenes that a benchmark has too, each with the first check that finds it, in order.
 
     Args:
@@ -99,32 +99,32 @@ def _shared(
     radius_m: float,
     raw: Mapping[str, str],
     buildings: Mapping[str | None, str],
-) -> Shared | None:
+) -> SharedScene | None:
     building = building_of(scene)
     if scene in benchmark.raw:
-        return Shared(scene, "same_scene", scene)
+        return SharedScene(scene, "same_scene", scene)
     if own.raw[scene] in raw:
-        return Shared(scene, "same_raw_data", raw[own.raw[scene]])
+        return SharedScene(scene, "same_raw_data", raw[own.raw[scene]])
     if building is not None and building in buildings:
-        return Shared(scene, "same_building", buildings[building])
+        return SharedScene(scene, "same_building", buildings[building])
     if scene in own.place and benchmark.place:
         names = sorted(benchmark.place)
         metres = 1000 * km_between(np.array([benchmark.place[name] for name in names]), *own.place[scene])
         if metres.min() <= radius_m:
             measured = round(float(metres.min()), 1)
-            return Shared(scene, "same_place", names[metres.argmin()], measured, radius_m, "m")
+            return SharedScene(scene, "same_place", names[metres.argmin()], measured, radius_m, "m")
     return _same_pictures(scene, own, benchmark)
 
 
-def _same_pictures(scene: str, own: Scenes, benchmark: Scenes) -> Shared | None:
+def _same_pictures(scene: str, own: Scenes, benchmark: Scenes) -> SharedScene | None:
     for digest in sorted(own.files.keys() & benchmark.files.keys()):
         if f"/{scene}/" in f"/{own.files[digest]}":
-            return Shared(scene, "same_pictures", benchmark.files[digest])
+            return SharedScene(scene, "same_pictures", benchmark.files[digest])
     alike = {other: _alike(own.pictures.get(scene, ()), seen) for other, seen in sorted(benchmark.pictures.items())}
     best = max(alike, key=lambda other: alike[other], default=None)
     if best is None or alike[best] < SHARE_MIN:
         return None
-    return Shared(scene, "same_pictures", best, round(alike[best], 3), SHARE_MIN, "share")
+    return SharedScene(scene, "same_pictures", best, round(alike[best], 3), SHARE_MIN, "share")
 
 
 @cache

@@ -39,7 +39,7 @@ from pipeline.core.tables import (
     unchecked_in,
 )
 from pipeline.release.media import (
-    Media,
+    MediaFile,
 )
 from pipeline.release.released import HELD
 from pipeline.release.tables import (
@@ -69,7 +69,7 @@ Overview = Callable[[str, str, pa.Table, Mapping[str, Counter[str]], Callable[[i
 
 
 @dataclass(frozen=True)
-class Blind:
+class BlindResults:
     """The results of asking without the videos.
 
     Attributes:
@@ -114,14 +114,14 @@ class ReleaseInputs:
     scenes: Callable[[], Iterable[AnyScene]]
     settings: dict[str, Any]
     benchmark: Benchmark[Any, Any]
-    blind: Blind = field(default_factory=Blind)
+    blind: BlindResults = field(default_factory=BlindResults)
     reviewed: Reviewed = field(default_factory=Reviewed)
     whole: Callable[[], Iterable[AnyScene]] = lambda: ()
     pictures: Callable[[], Iterable[pa.Table]] = lambda: ()
     frames: Callable[[], pa.Table] = FRAMES.empty_table
     twins: Callable[[], pa.Table] = TWINS.empty_table
     videos: Callable[[], pa.Table] = VIDEO_FILES.empty_table
-    media: Callable[[], Iterable[Media]] = lambda: ()
+    media: Callable[[], Iterable[MediaFile]] = lambda: ()
     overview: Overview | None = None
     load: float = 0.0
     key: str = ""
@@ -307,7 +307,7 @@ def release_tables(
     return tables
 
 
-def pruned_ids(asked: pa.Table, blind: Blind) -> set[int]:
+def pruned_ids(asked: pa.Table, blind: BlindResults) -> set[int]:
     """Ids of the questions that pruning took."""
     if blind.pruned is None:
         return set()

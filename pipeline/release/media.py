@@ -77,7 +77,7 @@ def media_table(
     return MediaTable(name, column, sums, num_rows, nbytes)
 
 
-class Media(NamedTuple):
+class MediaFile(NamedTuple):
     """A picture or video: its file in the release, where it is, its digest, and the questions of it; None: of any."""
 
     file: str
@@ -86,11 +86,11 @@ class Media(NamedTuple):
     of: frozenset[int] | None
 
 
-def media_of(results: Iterable[bytes], build: Path) -> Iterator[Media]:
+def media_of(results: Iterable[bytes], build: Path) -> Iterator[MediaFile]:
     """The pictures that results of stage `views` name, in a build's folder."""
     for raw in results:
         for one in json.loads(raw)["pictures"]:
-            yield Media(one["file"], build / one["picture"], one["sha256"], frozenset(one["of"]))
+            yield MediaFile(one["file"], build / one["picture"], one["sha256"], frozenset(one["of"]))
 
 
 def videos_table(results: Iterable[bytes]) -> pa.Table:
@@ -106,11 +106,11 @@ def videos_table(results: Iterable[bytes]) -> pa.Table:
     return pa.Table.from_pylist(sorted(rows, key=lambda row: str(row["file"])), schema=VIDEO_FILES)
 
 
-def videos_of(videos: pa.Table, datasets: Collection[str], folder: Path) -> Iterator[Media]:
+def videos_of(videos: pa.Table, datasets: Collection[str], folder: Path) -> Iterator[MediaFile]:
     """The videos of some datasets, of those that `videos_table` lists, in a build's folder of videos."""
     for row in videos.select(["scene", "file", "sha256"]).to_pylist():
         if dataset_of(row["scene"]) in datasets:
-            yield Media(f"{VIDEO_FOLDER}/{row['file']}", folder / row["file"], row["sha256"], None)
+            yield MediaFile(f"{VIDEO_FOLDER}/{row['file']}", folder / row["file"], row["sha256"], None)
 
 
 def videos_beside(release: Path) -> Path:
@@ -123,7 +123,7 @@ def videos_beside(release: Path) -> Path:
     return own if datasets and not all((beside / name).is_dir() for name in datasets) else beside
 
 
-def drawings_of(raw: bytes, unit: str, build: Path, with_frames: bool) -> Iterator[Media]:
+def drawings_of(raw: bytes, unit: str, build: Path, with_frames: bool) -> Iterator[MediaFile]:
     """The drawings that a result of stage `figures` names, as far as they may be passed on.
 
     Args:
@@ -135,7 +135,7 @@ def drawings_of(raw: bytes, unit: str, build: Path, with_frames: bool) -> Iterat
     for one in json.loads(raw)["pictures"]:
         kept = one["svg" if with_frames else "drawing"]
         file = f"{DRAWINGS}/{unit}/{one['id']}.svg"
-        yield Media(file, build / kept["file"], kept["sha256"], frozenset([one["id"]]))
+        yield MediaFile(file, build / kept["file"], kept["sha256"], frozenset([one["id"]]))
 
 
 def dataset_of(unit: str) -> str:
@@ -143,7 +143,7 @@ def dataset_of(unit: str) -> str:
     return unit.partition("/")[0]
 
 
-def place_media(folder: Path, media: Iterable[Media], kept: Collection[int]) -> dict[str, str]:
+def place_media(folder: Path, media: Iterable[MediaFile], kept: Collection[int]) -> dict[str, str]:
     """Puts the pictures of questions that are kept, and videos, into a release; gives the SHA-256 of each file.
 
     They are linked where the disk can: a build and its releases then hold each file once. Both replace files and

@@ -40,7 +40,7 @@ _WORDS: Final[Mapping[str, Any]] = load_table("train/words")
 
 
 @dataclass(frozen=True)
-class Example:
+class TrainingExample:
     """One conversation about what is shown.
 
     Attributes:
@@ -107,7 +107,7 @@ def _batches(paths: Sequence[Path], wanted: set[int]) -> Iterator[list[dict[str,
 
 def example_of(
     asked: Published, proof: Mapping[str, Any], shown: QuestionPrompt, canary: str, *, prove: bool
-) -> Example:
+) -> TrainingExample:
     """A question as a conversation, in one of its wordings; with what proves the answer where ``prove`` asks for it.
 
     Args:
@@ -128,7 +128,7 @@ def example_of(
     names = {"id": str(asked.id), "scene": proof["scene"], "task": proof["task"]}
     group = "#".join(filter(None, (proof["scene"], proof["group"])))
     rest = {"group": group, "wording": proof["template"], "rationale": found.refused or "proved", "canary": canary}
-    return Example(tuple(turns), (shown.video,) if shown.video else (), shown.images, names | rest)
+    return TrainingExample(tuple(turns), (shown.video,) if shown.video else (), shown.images, names | rest)
 
 
 def _drawn(question: int | str, among: Sequence[Any], what: str) -> Any:
@@ -167,14 +167,14 @@ def _box(proof: Mapping[str, Any]) -> list[int] | None:
     return [round((1 + value) / 2 * _THOUSANDTHS) for value in (left, -top, right, -bottom)]
 
 
-def _conversations(one: Example) -> list[dict[str, str]]:
+def _conversations(one: TrainingExample) -> list[dict[str, str]]:
     """The turns as ShareGPT and LLaVA have them: tags for what is shown go before the first."""
     tags = "<video>\n" * len(one.videos) + "<image>\n" * len(one.images)
     said = [(("" if n else tags) + ask, reply) for n, (ask, reply) in enumerate(one.turns)]
     return [{"from": who, "value": text} for turn in said for who, text in zip(("human", "gpt"), turn, strict=True)]
 
 
-def _messages(one: Example, media: Callable[[str, str], dict[str, Any]]) -> list[dict[str, Any]]:
+def _messages(one: TrainingExample, media: Callable[[str, str], dict[str, Any]]) -> list[dict[str, Any]]:
     """The turns as chat messages, with all content in parts."""
     parts = [media("video", path) for path in one.videos] + [media("image", path) for path in one.images]
     found = []
@@ -184,23 +184,23 @@ def _messages(one: Example, media: Callable[[str, str], dict[str, Any]]) -> list
     return found
 
 
-def _sharegpt(one: Example) -> dict[str, Any]:
+def _sharegpt(one: TrainingExample) -> dict[str, Any]:
     return {"conversations": _conversations(one), "videos": list(one.videos), "images": list(one.images)} | dict(
         one.told
     )
 
 
-def _llava(one: Example) -> dict[str, Any]:
+def _llava(one: TrainingExample) -> dict[str, Any]:
     images: Any = one.images[0] if len(one.images) == 1 else list(one.images)
     media = ({"video": one.videos[0]} if one.videos else {}) | ({"image": images} if one.images else {})
     return dict(one.told) | media | {"conversations": _conversations(one)}
 
 
-def _qwen(one: Example) -> dict[str, Any]:
+def _qwen(one: TrainingExample) -> dict[str, Any]:
     return {"messages": _messages(one, lambda kind, path: {"type": kind, kind: path})} | dict(one.told)
 
 
-def _openai(one: Example) -> dict[str, Any]:
+def _openai(one: TrainingExample) -> dict[str, Any]:
     def part(kind: str, path: str) -> dict[str, Any]:
         return {"type": f"{kind}_url", f"{kind}_url": {"url": path}}
 
@@ -208,7 +208,7 @@ def _openai(one: Example) -> dict[str, Any]:
 
 
 # Name of a form -> a line of its file.
-FORMS: Final[Mapping[str, Callable[[Example], dict[str, Any]]]] = {
+FORMS: Final[Mapping[str, Callable[[TrainingExample], dict[str, Any]]]] = {
     "sharegpt": _sharegpt,
     "llava": _llava,
     "qwen": _qwen,
@@ -221,7 +221,7 @@ LLAMA_FACTORY: Final = {
 }
 
 
-def line_of(one: Example, form: str) -> bytes:
+def line_of(one: TrainingExample, form: str) -> bytes:
     """An example as a line of JSON."""
     return json.dumps(FORMS[form](one), ensure_ascii=False).encode() + b"\n"
 
@@ -260,7 +260,7 @@ NOT_PROVED: Final = "not_proved"  # what the chain's words give is another answe
 _STEP: Final = re.compile(r"multiple of ([\d.]+)")
 
 
-class Chain(Model):
+class EvidenceChain(Model):
     """How the numbers of a task's evidence prove its answer (``templates/tables/train/rationales.yaml``)."""
 
     how: Literal["value", "longest", "least", "most", "ascending", "sector", "turns", "ratio"]
@@ -278,7 +278,7 @@ class Chain(Model):
         return Template(id="train.fact", version=1, text=self.fact)
 
 
-class Measured(NamedTuple):
+class ChainNumber(NamedTuple):
     """One number of a chain: what it was measured of, as the evidence names it, and its digits."""
 
     subject: str
@@ -293,9 +293,9 @@ class Rationale(NamedTuple):
 
 
 @cache
-def chains() -> Mapping[str, Chain]:
+def chains() -> Mapping[str, EvidenceChain]:
     """The chains, by task or by the id of a template."""
-    return TypeAdapter(dict[str, Chain]).validate_python(load_table("train/rationales"))
+    return TypeAdapter(dict[str, EvidenceChain]).validate_python(load_table("train/rationales"))
 
 
 def rationale_of(row: Mapping[str, Any]) -> Rationale:
@@ -311,13 +311,13 @@ def rationale_of(row: Mapping[str, Any]) -> Rationale:
     return Rationale("", NOT_PROVED)
 
 
-def proves(chain: Chain, text: str, answer: str) -> bool:
+def proves(chain: EvidenceChain, text: str, answer: str) -> bool:
     """Whether the numbers in a rationale's words, and nothing else, give the answer."""
     measured = [_heard(found) for line in text.split("\n") if (found := chain.sentence.parse(line)) is not None]
     return bool(measured) and HOW[chain.how](chain, measured, answer)
 
 
-def _said(chain: Chain, fact: Mapping[str, Any], digits: int) -> str:
+def _said(chain: EvidenceChain, fact: Mapping[str, Any], digits: int) -> str:
     subject, _, other = (
         fact["subject"].partition(PAIR) if "other" in chain.sentence.fields else (fact["subject"], "", "")
     )
@@ -325,12 +325,12 @@ def _said(chain: Chain, fact: Mapping[str, Any], digits: int) -> str:
     return chain.sentence.render({name: every[name] for name in chain.sentence.fields})
 
 
-def _heard(fields: Mapping[str, Any]) -> Measured:
+def _heard(fields: Mapping[str, Any]) -> ChainNumber:
     subject = PAIR.join(str(fields[name]) for name in ("subject", "other") if name in fields)
     try:
-        return Measured(subject, float(fields["value"]))
+        return ChainNumber(subject, float(fields["value"]))
     except ValueError:
-        return Measured(subject, np.nan)
+        return ChainNumber(subject, np.nan)
 
 
 def _is_value(value: float, answer: str, told: str) -> bool:
@@ -344,13 +344,13 @@ def _is_value(value: float, answer: str, told: str) -> bool:
     return abs(value - stated) <= unit / 2 + _EPSILON
 
 
-def _named(chain: Chain, value: float) -> str:
+def _named(chain: EvidenceChain, value: float) -> str:
     """The sector or band of a number."""
     turned = value % 360 if chain.wraps else value
     return chain.names[int(np.searchsorted(chain.edges, turned, side="right")) - 1]
 
 
-def _ratio(chain: Chain, measured: Sequence[Measured], answer: str) -> bool:
+def _ratio(chain: EvidenceChain, measured: Sequence[ChainNumber], answer: str) -> bool:
     """Of two durations the longer one, and whether it is more than twice the other."""
     if len(measured) != 2:
         return False
@@ -359,23 +359,23 @@ def _ratio(chain: Chain, measured: Sequence[Measured], answer: str) -> bool:
     return answer.lower() == f"{long.subject}, {told} than twice as long".lower() and long.value > short.value
 
 
-def _unique(best: Callable[..., Measured]) -> Callable[[Chain, Sequence[Measured], str], bool]:
+def _unique(best: Callable[..., ChainNumber]) -> Callable[[EvidenceChain, Sequence[ChainNumber], str], bool]:
     """Of distances the least or greatest one, unless two are as far."""
 
-    def holds(chain: Chain, measured: Sequence[Measured], answer: str) -> bool:
+    def holds(chain: EvidenceChain, measured: Sequence[ChainNumber], answer: str) -> bool:
         found = best(measured, key=lambda one: one.value)
         return found.subject.rpartition(PAIR)[2] == answer and sum(one.value == found.value for one in measured) == 1
 
     return holds
 
 
-def _rises(chain: Chain, measured: Iterable[Measured], answer: str) -> bool:
+def _rises(chain: EvidenceChain, measured: Iterable[ChainNumber], answer: str) -> bool:
     ranked = sorted(measured, key=lambda one: one.value)
     apart = len({one.value for one in ranked}) == len(ranked)
     return apart and ", ".join(one.subject for one in ranked) == answer
 
 
-HOW: Final[Mapping[str, Callable[[Chain, Sequence[Measured], str], bool]]] = {
+HOW: Final[Mapping[str, Callable[[EvidenceChain, Sequence[ChainNumber], str], bool]]] = {
     "value": lambda chain, of, answer: len(of) == 1 and _is_value(of[0].value * chain.scale, answer, of[0].subject),
     "longest": lambda chain, of, answer: _is_value(max(one.value for one in of) * chain.scale, answer, ""),
     "least": _unique(min),

@@ -36,7 +36,7 @@ class TrialMedia(NamedTuple):
     pictures: tuple[str, ...] = ()
 
 
-class Marked(NamedTuple):
+class MarkedReply(NamedTuple):
     """One question: number, id, task, score from 0 to 1 (None: it was left out), what was said, and the truth."""
 
     number: int
@@ -107,7 +107,7 @@ def page(chosen: Sequence[Published], shown: Sequence[TrialMedia]) -> bytes:
     return f"{text}\n".encode()
 
 
-def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[Marked]:
+def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[MarkedReply]:
     """The scores of a filled sheet, in the order of the key.
 
     Raises ConfigError where the sheet, the key and the release do not belong together.
@@ -127,12 +127,14 @@ def marked(answers: bytes, key: bytes, released: Iterable[Published]) -> list[Ma
     for row in truths:
         reply = given.get(row["number"], "").strip()
         found.append(
-            Marked(int(row["number"]), row["id"], row["task"], _score(known[row["id"]], reply), reply, row["truth"])
+            MarkedReply(
+                int(row["number"]), row["id"], row["task"], _score(known[row["id"]], reply), reply, row["truth"]
+            )
         )
     return found
 
 
-def answers_by_id(found: Sequence[Marked]) -> bytes:
+def answers_by_id(found: Sequence[MarkedReply]) -> bytes:
     """The answers that were given, as a result file (`scan2qa score`)."""
     return csv_bytes(("id", "answer"), [(one.id, one.reply) for one in found if one.score is not None])
 

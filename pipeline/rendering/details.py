@@ -31,7 +31,7 @@ class BlindReplies(NamedTuple):
     failed: int
 
 
-class Detail(NamedTuple):
+class QuestionDetail(NamedTuple):
     """A question.
 
     Attributes:
@@ -104,7 +104,7 @@ def detail(
     replies: Sequence[Mapping[str, Any]],
     stand: Mapping[str, Any] | None,
     budgets: Sequence[Mapping[str, Any]] = (),
-) -> Detail:
+) -> QuestionDetail:
     """Everything about a question.
 
     Args:
@@ -117,7 +117,7 @@ def detail(
     """
     named = set(row["operands"] or ())
     found = sorted(scene.findings if scene else (), key=lambda f: (f.subject not in named, f.severity != DOUBT))
-    return Detail(
+    return QuestionDetail(
         shown,
         tuple(row["flags"] or ()),
         tuple(found),
@@ -225,7 +225,7 @@ def guessed(replies: Sequence[Mapping[str, Any]]) -> tuple[BlindReplies, ...]:
     )
 
 
-def doubts_of(details: Collection[Detail]) -> list[str]:
+def doubts_of(details: Collection[QuestionDetail]) -> list[str]:
     """All that one may filter by, the most frequent first."""
     count = Counter(name for one in details for name in one.doubtful)
     return [name for name, _ in by_frequency(count)]

@@ -34,7 +34,7 @@ class ShownRejection(NamedTuple):
     picture: bytes | None
 
 
-class Option(NamedTuple):
+class ShownOption(NamedTuple):
     """An option of a question; ``letter`` is empty where it has none."""
 
     letter: str
@@ -62,7 +62,7 @@ class ShownQuestion(NamedTuple):
     task: str
     text: str
     answer: str
-    options: tuple[Option, ...]
+    options: tuple[ShownOption, ...]
     operands: tuple[str, ...]
     facts: tuple[tuple[str, str, str], ...]
     more: int
@@ -169,7 +169,7 @@ def _facts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     return facts
 
 
-def _options(asked: ReleasedQuestion, row: Mapping[str, Any]) -> tuple[Option, ...]:
+def _options(asked: ReleasedQuestion, row: Mapping[str, Any]) -> tuple[ShownOption, ...]:
     """The options as they stand in the release, the right one marked; none of a question for a number or words.
 
     The four of ``choices`` are for evaluations that need letters, and for asking models without the video.
@@ -180,7 +180,7 @@ def _options(asked: ReleasedQuestion, row: Mapping[str, Any]) -> tuple[Option, .
     for option in asked.options:
         told = _OPTION.fullmatch(option)
         letter, text = (told[1], told[2]) if told else ("", option)
-        options.append(Option(letter, text, letter == row["choice"] if row["choice"] else text == row["answer"]))
+        options.append(ShownOption(letter, text, letter == row["choice"] if row["choice"] else text == row["answer"]))
     return tuple(options)
 
 

@@ -39,7 +39,7 @@ class FunnelStep(NamedTuple):
     told: str
 
 
-class Reason(NamedTuple):
+class RejectionReason(NamedTuple):
     """A reason for which candidates of a task were rejected; ``told`` explains it, "" where no text does."""
 
     task: str
@@ -49,7 +49,7 @@ class Reason(NamedTuple):
     told: str
 
 
-class Share(NamedTuple):
+class AnswerShare(NamedTuple):
     """How often something is the answer, or a bar of a histogram."""
 
     label: str
@@ -70,14 +70,14 @@ class AnswerFigure(NamedTuple):
     task: str
     n: int
     distinct: int
-    most: Share
+    most: AnswerShare
     even: float
-    shares: tuple[Share, ...]
+    shares: tuple[AnswerShare, ...]
     rest: int
-    bars: tuple[Share, ...]
+    bars: tuple[AnswerShare, ...]
 
 
-class Guess(NamedTuple):
+class BestGuess(NamedTuple):
     """The score of the best attacker on one split of a task, held against chance."""
 
     split: str
@@ -104,10 +104,10 @@ def by_whom(reason: str, chosen: Collection[str]) -> str:
 
 def reasons_of(
     rejections: Mapping[str, Mapping[str, int]], words: Mapping[str, str], chosen: Collection[str]
-) -> list[Reason]:
+) -> list[RejectionReason]:
     """Every reason of every task, the most frequent first within its task; tasks by name. ``words``: `glossary`."""
     rows = [
-        Reason(task, name, by_whom(name, chosen), n, words.get(name, ""))
+        RejectionReason(task, name, by_whom(name, chosen), n, words.get(name, ""))
         for task, found in rejections.items()
         for name, n in found.items()
     ]
@@ -163,14 +163,14 @@ def answer_figures(answers: Mapping[str, Counter[str]]) -> list[AnswerFigure]:
 
 
 def _answers(task: str, count: Counter[str]) -> AnswerFigure:
-    ordered = sorted((Share(*item) for item in count.items()), key=lambda share: (-share.n, share.label))
+    ordered = sorted((AnswerShare(*item) for item in count.items()), key=lambda share: (-share.n, share.label))
     bars = _histogram(count) if len(count) > FEW_ANSWERS else ()
     shown = () if bars else tuple(ordered[:SHOWN_ANSWERS])
     rest = 0 if bars else count.total() - sum(share.n for share in shown)
     return AnswerFigure(task, count.total(), len(count), ordered[0], 1 / len(count), shown, rest, bars)
 
 
-def _histogram(answers: Counter[str]) -> tuple[Share, ...]:
+def _histogram(answers: Counter[str]) -> tuple[AnswerShare, ...]:
     """Bars of equal width; none where an answer is no number."""
     try:
         values = np.repeat([float(answer) for answer in answers], [*answers.values()])
@@ -181,17 +181,17 @@ def _histogram(answers: Counter[str]) -> tuple[Share, ...]:
         return ()
     edges = np.linspace(low, high, BARS + 1)
     counts, _ = np.histogram(np.clip(values, low, high), edges)
-    return tuple(Share(f"{a:.3g} to {b:.3g}", int(n)) for a, b, n in zip(edges, edges[1:], counts, strict=False))
+    return tuple(AnswerShare(f"{a:.3g} to {b:.3g}", int(n)) for a, b, n in zip(edges, edges[1:], counts, strict=False))
 
 
-def guesses(row: TextOnly) -> list[Guess]:
+def guesses(row: TextOnly) -> list[BestGuess]:
     """The best attacker on each split of a task that has one."""
     found = []
     for split in SPLITS:
         guessed = getattr(row, split)
         if guessed is not None and guessed.earned:
             name, best = max(guessed.earned.items(), key=lambda item: (item[1], item[0]))
-            found.append(Guess(split, guessed.n, guessed.chance, best, name))
+            found.append(BestGuess(split, guessed.n, guessed.chance, best, name))
     return found
 
 

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from pipeline.benchmarks.benchmark import PictureMark
 from pipeline.drawing.sheet import MAP_VIEW
-from pipeline.rendering.details import Detail, RejectionDetail, SceneDetail, doubts_of
+from pipeline.rendering.details import QuestionDetail, RejectionDetail, SceneDetail, doubts_of
 from pipeline.rendering.report import environment_of_pages, policy_hash
 from pipeline.scoring.leaderboard import FAILED
 
@@ -71,7 +71,7 @@ class GalleryQuestion(NamedTuple):
         replies: of models.
     """
 
-    detail: Detail
+    detail: QuestionDetail
     pictures: Sequence[Picture]
     near: str = ""
     video: str = ""
@@ -114,7 +114,7 @@ def one_page(
     title: str,
     name: str,
     *,
-    questions: Sequence[tuple[Detail, Sequence[Picture]]] = (),
+    questions: Sequence[tuple[QuestionDetail, Sequence[Picture]]] = (),
     dropped: Sequence[RejectionDetail] = (),
     scenes: Sequence[SceneDetail] = (),
 ) -> bytes:

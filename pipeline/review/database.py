@@ -47,7 +47,7 @@ class AnsweredBeforeError(Exception):
     """The reviewer has answered this item already; the first answer stays."""
 
 
-class Database:
+class ReviewDatabase:
     """The events of one build's review.
 
     What was appended is on the disk when `append` returns. Threads may share one; other processes may read meanwhile.

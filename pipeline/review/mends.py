@@ -25,7 +25,7 @@ _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _RELATIONS: Final[list[str]] = [words for row in load_table("questions/relations") for words in row]
 
 
-class Mend(NamedTuple):
+class QuestionEdit(NamedTuple):
     """How a question reads after it was mended: its wording, and its options with their letters; None: it has none."""
 
     text: str
@@ -36,29 +36,29 @@ class Mend(NamedTuple):
         return json.dumps({"text": self.text, "options": self.options}, ensure_ascii=False)
 
 
-def read_mend(raw: str) -> Mend:
-    """The mend of `Mend.written`. Raises ValueError for anything else."""
+def read_mend(raw: str) -> QuestionEdit:
+    """The mend of `QuestionEdit.written`. Raises ValueError for anything else."""
     match json.loads(raw):
         case {"text": str(text), "options": None}:
-            return Mend(text, None)
+            return QuestionEdit(text, None)
         case {"text": str(text), "options": [*options]} if all(isinstance(option, str) for option in options):
-            return Mend(text, tuple(options))
+            return QuestionEdit(text, tuple(options))
     raise ValueError("this is no mended question")
 
 
-def mended_row(row: Mapping[str, Any], mend: Mend) -> dict[str, Any]:
+def mended_row(row: Mapping[str, Any], mend: QuestionEdit) -> dict[str, Any]:
     """A row of `tables.QUESTIONS`, as it is offered, with the mended words."""
     return {**row, "text": mend.text, "options": list(mend.options) if mend.options else row["options"]}
 
 
-def mended_item(salt: bytes, item: ReviewItem, truth: ReviewTruth, mend: Mend) -> ReviewItem:
+def mended_item(salt: bytes, item: ReviewItem, truth: ReviewTruth, mend: QuestionEdit) -> ReviewItem:
     """A question as a reviewer sees it after it was mended."""
     row: dict[str, Any] = {"scene": item.scene, "task": item.task, "ground_truth": truth.truth, "options": item.options}
     after = mended_row(row | {"from_s": truth.from_s, "until_s": truth.until_s}, mend)
     return replace(item, content=content_of(salt, after), question=mend.text, options=mend.options)
 
 
-def problem_of(item: ReviewItem, truth: ReviewTruth, mend: Mend) -> str | None:
+def problem_of(item: ReviewItem, truth: ReviewTruth, mend: QuestionEdit) -> str | None:
     """Why a question cannot be mended so, as a sentence with the remedy; None: it can."""
     before, after = item.options or (), mend.options or ()
     texts = [option.partition(". ")[2].strip() for option in after]

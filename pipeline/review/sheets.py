@@ -44,7 +44,7 @@ class LeftOutRow(NamedTuple):
     remedy: str
 
 
-class Taken(NamedTuple):
+class ImportedSheet(NamedTuple):
     """The yield of a file: events to append, how many rows say what is known already, and what was left out."""
 
     events: list[ReviewEvent]
@@ -104,7 +104,7 @@ def taken(
     truths: Mapping[int, ReviewTruth],
     known: Iterable[ReviewVerdict],
     now: str,
-) -> Taken:
+) -> ImportedSheet:
     """The events of the rows of a file.
 
     Args:
@@ -135,7 +135,7 @@ def taken(
             continue
         stored[at], lines[at] = found, line
         events += _events(found, before, found.at or now)
-    return Taken(events, same, left_out)
+    return ImportedSheet(events, same, left_out)
 
 
 def _said(verdict: ReviewVerdict) -> tuple[object, ...]:

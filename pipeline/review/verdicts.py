@@ -35,7 +35,7 @@ class ReviewEvent(NamedTuple):
             that the question is mended: ``content`` is what it is then.
         role: "adjudicate" where it settles what reviewers disagree on.
         answer: a letter or a number; of a flag, what would be right instead, if that was said; of a mend its words
-            (`mends.Mend.written`).
+            (`mends.QuestionEdit.written`).
         reason: of a flag, one of `REASONS`.
         at: UTC, ISO 8601.
     """
@@ -59,7 +59,7 @@ class ReviewVerdict:
         answer: given before the truth was seen; None where a flag was raised instead.
         decision: None until it is judged; an answer that is the truth judges by itself.
         correction: what would be right, with a flag.
-        mend: the words that this reviewer gave the question, and so accepts (`mends.Mend.written`).
+        mend: the words that this reviewer gave the question, and so accepts (`mends.QuestionEdit.written`).
         previous: what it was before the decision, for undo.
     """
 
@@ -157,7 +157,7 @@ class Consensus(NamedTuple):
         answer: the right letter or number where it was corrected.
         reviewers: who have judged it as it is now.
         reasons: of the flags, sorted; of a mended question also of those before.
-        mend: its words where they were mended (`mends.Mend.written`).
+        mend: its words where they were mended (`mends.QuestionEdit.written`).
     """
 
     state: State

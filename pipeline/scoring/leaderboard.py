@@ -17,14 +17,14 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.questions.scoring_protocol import Figure, Metric, Score
 from pipeline.scoring.figures import ScoreRow, rows_of
-from pipeline.scoring.score import Scored, ids_of
+from pipeline.scoring.score import ScoreResults, ids_of
 
 MODELS_LEAST: Final = 5  # of which a correlation is told
 FAILED: Final = 0.5  # of the highest mark: below it a question is failed
 
 
 @dataclass(frozen=True)
-class Standing:
+class LeaderboardLine:
     """One line of a leaderboard.
 
     Attributes:
@@ -54,7 +54,7 @@ class Leaderboard:
         total: the figure that ranks.
         figures: all of them, the total last.
         standings: the best first, people after all models.
-        splits: names in `Standing.others`.
+        splits: names in `LeaderboardLine.others`.
         difficulty: a row per question: id, scene, question_type, mean_mark, failed_by_all, discrimination
             (`_item_rest`) and each model's mark.
         correlations: names of figures, and Pearson's correlation (k, k) over models of what they earn in each.
@@ -64,7 +64,7 @@ class Leaderboard:
     questions: int
     total: Figure
     figures: Sequence[Figure]
-    standings: Sequence[Standing]
+    standings: Sequence[LeaderboardLine]
     splits: Sequence[str]
     difficulty: pa.Table
     correlations: tuple[Sequence[str], FloatArray]
@@ -78,9 +78,9 @@ class Leaderboard:
 
 def leaderboard(
     score: Score[Any],
-    models: Mapping[str, Scored],
-    elsewhere: Mapping[str, Mapping[str, Scored]],
-    people: Scored | None = None,
+    models: Mapping[str, ScoreResults],
+    elsewhere: Mapping[str, Mapping[str, ScoreResults]],
+    people: ScoreResults | None = None,
 ) -> Leaderboard:
     """A leaderboard.
 
@@ -110,9 +110,9 @@ def leaderboard(
         if headline in score.composites:
             title = score.metrics[headline].title
             others |= {f"{title} {figure}": row for figure, row in _rows(models[name], headline).items()}
-        standings.append(Standing(name, rank, _answered(models[name]), by_name[name], behind, others))
+        standings.append(LeaderboardLine(name, rank, _answered(models[name]), by_name[name], behind, others))
     if people is not None:
-        standings.append(Standing("people", None, _answered(people), _rows(people, chosen)))
+        standings.append(LeaderboardLine("people", None, _answered(people), _rows(people, chosen)))
     splits = list(dict.fromkeys(split for standing in standings for split in standing.others))
     difficulty = _difficulty(first, marks, FAILED * score.metrics[chosen].highest)
     related = _correlations([one for one in standings if one.rank is not None])
@@ -121,7 +121,7 @@ def leaderboard(
     )
 
 
-def ranking_metric(score: Score[Any], *models: Scored) -> str:
+def ranking_metric(score: Score[Any], *models: ScoreResults) -> str:
     """The metric that ranks: the first if every model has marks of it; else one that guessing is told of; else any.
 
     Raises ConfigError where no metric has marks of every model.
@@ -136,19 +136,19 @@ def ranking_metric(score: Score[Any], *models: Scored) -> str:
     return next((name for name in measured if score.metrics[name].is_guessed), measured[0])
 
 
-def _rows(scored: Scored, metric: str) -> dict[str, ScoreRow]:
+def _rows(scored: ScoreResults, metric: str) -> dict[str, ScoreRow]:
     """Figure -> its row: parts first, then what is of all questions."""
     rows = [row for row in scored.rows if row.metric == metric]
     return {row.figure.name: row for row in sorted(rows, key=lambda row: not row.figure.section)}
 
 
-def _other(scored: Scored) -> ScoreRow:
+def _other(scored: ScoreResults) -> ScoreRow:
     """The total of a further split, in its own first metric."""
     rows = [row for row in scored.rows if not row.figure.section and row.value is not None]
     return (rows or list(scored.rows))[-1]
 
 
-def _correlations(standings: Sequence[Standing]) -> tuple[Sequence[str], FloatArray]:
+def _correlations(standings: Sequence[LeaderboardLine]) -> tuple[Sequence[str], FloatArray]:
     """Correlations over models between dimensions, or tasks where there are none, and composed totals.
 
     Nothing of fewer than `MODELS_LEAST` models; NaN where all models earn the same.
@@ -174,11 +174,11 @@ def _correlations(standings: Sequence[Standing]) -> tuple[Sequence[str], FloatAr
     )
 
 
-def _answered(scored: Scored) -> int:
+def _answered(scored: ScoreResults) -> int:
     return sum(answer.reply is not None for answer in scored.answers)
 
 
-def _difficulty(scored: Scored, marks: Mapping[str, FloatArray], passed: float) -> pa.Table:
+def _difficulty(scored: ScoreResults, marks: Mapping[str, FloatArray], passed: float) -> pa.Table:
     every = np.stack(list(marks.values()))
     mean = every.mean(axis=0)
     columns = {

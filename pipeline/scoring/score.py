@@ -56,7 +56,7 @@ COUNTED: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredQuestions:
     """Every question with what was said to it.
 
     Attributes:
@@ -70,7 +70,7 @@ class Answered:
 
 def answered(
     questions: Sequence[Published], predictions: Predictions, of: Path, elsewhere: Collection[str] = ()
-) -> Answered:
+) -> AnsweredQuestions:
     """Each question with its reply; rows about questions of another split (ids ``elsewhere``) are passed over.
 
     Raises ConfigError where no row is about any of the questions, where a question has two different replies, and
@@ -99,7 +99,7 @@ def answered(
         some = ", ".join(shortened(name, ID_CHARS) for name in found["unknown_id"][:NAMED])
         raise ConfigError(f"none of the ids ({some}, …) is in {of}: give the release or file that was asked")
     answers = tuple(_answer(question, rows.get(name), found) for name, question in zip(ids, questions, strict=True))
-    return Answered(answers, dict(found))
+    return AnsweredQuestions(answers, dict(found))
 
 
 def _at(row: PredictionRow, questions: Sequence[Published], of: Path) -> str:
@@ -261,7 +261,7 @@ _KEYS: Final[Mapping[Beside, tuple[str, str]]] = {
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoreResults:
     """The results of scoring.
 
     Attributes:
@@ -370,7 +370,7 @@ def scored(
     only_asked: bool = False,
     elsewhere: Collection[str] = (),
     part_of: Callable[[Collection[str]], str | None] = lambda ids: None,
-) -> Scored:
+) -> ScoreResults:
     """The score of result files.
 
     Args:
@@ -425,10 +425,12 @@ def scored(
         elif told and not np.isnan(values[name]).all():
             own = held[name] if held else priors if metric.is_guessed else None
             rows += rows_of(told, name, values[name], scenes, own, metric.statistic)
-    return Scored(said.form, joined.answers, marks, rows, {**joined.found, **marks.left_out}, score.logged, beside)
+    return ScoreResults(
+        said.form, joined.answers, marks, rows, {**joined.found, **marks.left_out}, score.logged, beside
+    )
 
 
-def scored_people(score: Score[Any], questions: Path, people: Sequence[Path], settings: Model) -> Scored:
+def scored_people(score: Score[Any], questions: Path, people: Sequence[Path], settings: Model) -> ScoreResults:
     """What people earned in the mean, each on the questions that they answered; a result file of each."""
     asked = score.read(questions)
     every = [answered(asked, read_predictions([file]), questions).answers for file in people]
@@ -442,7 +444,7 @@ def scored_people(score: Score[Any], questions: Path, people: Sequence[Path], se
         if name in held and not np.isnan(held[name]).all()
         for row in rows_of(figures, name, held[name], scenes, statistic=metric.statistic)
     ]
-    return Scored(PLAIN, answers, replace(marks[0], values=held), rows, {})
+    return ScoreResults(PLAIN, answers, replace(marks[0], values=held), rows, {})
 
 
 def _with_rows(questions: Sequence[Published], said: Predictions) -> list[Published]:

@@ -25,7 +25,7 @@ from pipeline.engine.stage import STORE, Results, Stage, StageContext
 from pipeline.engine.store import Result, Store
 from pipeline.release.gates import Candidate, GateResult, judge
 from pipeline.release.history import RELEASES, PublishedRelease, latest, name_of, publish
-from pipeline.release.media import Media, dataset_of, drawings_of, media_of, pictures_of, videos_of, videos_table
+from pipeline.release.media import MediaFile, dataset_of, drawings_of, media_of, pictures_of, videos_of, videos_table
 from pipeline.release.released import Released, changed_file
 from pipeline.release.terms import are_samples
 from pipeline.stages.figures import are_pictures_wanted
@@ -49,7 +49,7 @@ def run(context: StageContext) -> bytes:
     from pipeline.blind.rule import rule
     from pipeline.blind.totals import totals_of
     from pipeline.llm.budget import NO_CAP
-    from pipeline.release.contents import Blind, ReleaseInputs, load_of
+    from pipeline.release.contents import BlindResults, ReleaseInputs, load_of
     from pipeline.release.writer import write_release
     from pipeline.rendering.overview import overview
     from pipeline.review.reviewed import Reviewed
@@ -63,7 +63,7 @@ def run(context: StageContext) -> bytes:
         return text_only(asked, filtered, pruned, verdicts)
 
     models = () if replies is None else totals_of(context.config.blind.models, replies, NO_CAP)
-    blind = Blind(replies, filtered, pruned, summary, models)
+    blind = BlindResults(replies, filtered, pruned, summary, models)
     benchmark = BENCHMARKS[context.settings["benchmark"]].under(context.settings["generate"]["profile"])
     said = context.bytes_of("review")
     reviewed = Reviewed.model_validate_json(said) if said else Reviewed()
@@ -152,7 +152,7 @@ def _read_when_needed(context: StageContext) -> dict[str, Any]:
     def videos() -> pa.Table:
         return videos_table(chain.from_iterable(context.all_bytes(stage) for stage in _FILMED))
 
-    def media() -> Iterator[Media]:
+    def media() -> Iterator[MediaFile]:
         shown = context.all_bytes("views") if "views" in context.settings else ()  # else other results stand for them
         passed_on = videos_of(videos(), context.settings["export"]["videos"], context.folder / VIDEOS)
         return chain(media_of(shown, context.folder), _drawings(context), passed_on)
@@ -167,7 +167,7 @@ def _read_when_needed(context: StageContext) -> dict[str, Any]:
     }
 
 
-def _drawings(context: StageContext) -> Iterator[Media]:
+def _drawings(context: StageContext) -> Iterator[MediaFile]:
     """The drawings of questions; with pictures of the video where its terms allow that these are passed on."""
     if "pictures" not in context.settings:
         return iter(())

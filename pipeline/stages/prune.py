@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def run(context: StageContext) -> bytes:
     """Per question its bias, and the round in which it leaves `debiased`."""
-    from pipeline.blind.prune import ROUNDS_FILE, Rounds, debiased  # scikit-learn takes a second to start
+    from pipeline.blind.prune import ROUNDS_FILE, PruneLog, debiased  # scikit-learn takes a second to start
     from pipeline.engine.code import code_digest
 
     config, filtered = context.config.prune, context.table("filter")
@@ -23,7 +23,7 @@ def run(context: StageContext) -> bytes:
         raise ValueError("no pruning is configured")
     questions = all_asked(context.tables("select"))
     of = {stage: [result.digest for _, result in found] for stage, found in context.results.items()}
-    rounds = Rounds(context.folder / ROUNDS_FILE, digest_of([of, dict(context.settings), code_digest((__name__,))]))
+    rounds = PruneLog(context.folder / ROUNDS_FILE, digest_of([of, dict(context.settings), code_digest((__name__,))]))
     pruned = debiased(questions, filtered, config, lambda done, of: context.progress("prune", done, of), rounds)
     rounds.end()
     return arrow_bytes(pruned)

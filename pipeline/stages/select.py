@@ -22,7 +22,7 @@ from pipeline.core.tables import selected_bytes
 from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Result, Store
 from pipeline.questions.balance import UNBALANCED, Balance, ClassTally, tallies_in
-from pipeline.questions.selection import CHOSEN_BY, Chosen, choose, select
+from pipeline.questions.selection import CHOSEN_BY, SceneSelection, choose, select
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
@@ -34,7 +34,7 @@ _MADE_FROM: Final = "made_from"
 
 
 def run_counts(context: StageContext) -> bytes:
-    """The `questions.selection.Chosen` of a scene as a table; its metadata have the `ClassTally` of each task."""
+    """The `questions.selection.SceneSelection` of a scene as a table, with the `ClassTally` of each task."""
     candidates, given = read_table(context.needed("author"), CHOSEN_BY), context.settings
     tasks = BENCHMARKS[given["benchmark"]].by_name()
     chosen = choose(candidates, tasks, given["per_scene_and_task"], given["shares"], most=given["most"])
@@ -65,14 +65,14 @@ def run(context: StageContext) -> bytes:
     return selected_bytes(selected)
 
 
-def _chosen(context: StageContext, candidates: pa.Table) -> Chosen | None:
+def _chosen(context: StageContext, candidates: pa.Table) -> SceneSelection | None:
     """What `answer_counts` chose, unless it was of another version, as where `select` alone is run, or switched off."""
     if context.settings["as_released"]:
         return None
     counted = context.needed("answer_counts")
     if table_metadata(counted)[_MADE_FROM.encode()].decode() != _made_from(context):
         return None
-    return Chosen.of(read_table(counted), candidates)
+    return SceneSelection.of(read_table(counted), candidates)
 
 
 def tallies_of(counted: bytes) -> dict[str, ClassTally]:

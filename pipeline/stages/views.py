@@ -18,7 +18,7 @@ from pipeline.worlds.registry import WORLDS, read_scene
 
 if TYPE_CHECKING:
     from pipeline.engine.config import BuildConfig
-    from pipeline.geometry.views import View, Whole
+    from pipeline.geometry.views import PinholeView, WholeSphere
     from pipeline.reading.reader import Reader
 
 
@@ -34,7 +34,7 @@ def run(context: StageContext) -> bytes:
     views = BENCHMARKS[context.settings["benchmark"]].views
     scene = read_scene(context.needed("observe"))
     draw = WORLDS[scene.facts.world].pictures
-    wanted: dict[str, View | Whole] = {}
+    wanted: dict[str, PinholeView | WholeSphere] = {}
     shown: dict[str, list[int]] = {}
     for row in asked_in(read_table(context.needed("select"))).to_pylist():
         for file, picture in views.of(row) if views and views.of and draw else ():

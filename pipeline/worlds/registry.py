@@ -18,7 +18,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pipeline.core.arguments import nearest_of
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.fixes import SHARED, Fix
-from pipeline.core.plugins import Imported, lacking, load_plugins
+from pipeline.core.plugins import LazyImports, lacking, load_plugins
 from pipeline.core.schema import AnyScene, Scene
 from pipeline.reading.reader import Reader
 from pipeline.worlds.world import World
@@ -62,7 +62,7 @@ class _Readers(Mapping[str, Reader]):
         return sum(len(world.readers) for world in self._worlds.values())
 
 
-_PLUGINS: Final = load_plugins("scan2qa.readers", _Readers(Imported(_OWN)), _fault_of_reader)
+_PLUGINS: Final = load_plugins("scan2qa.readers", _Readers(LazyImports(_OWN)), _fault_of_reader)
 
 
 def _with_plugins(world: World[Any]) -> World[Any]:
@@ -76,7 +76,7 @@ class _Fixes(Iterable[type[Fix]]):
         return chain(SHARED, chain.from_iterable(world.fixes for world in WORLDS.values()))
 
 
-WORLDS: Final[Mapping[str, World[Any]]] = Imported(_OWN, made=_with_plugins)
+WORLDS: Final[Mapping[str, World[Any]]] = LazyImports(_OWN, made=_with_plugins)
 READERS: Final[Mapping[str, Reader]] = _Readers(WORLDS)
 FIXES: Final[Iterable[type[Fix]]] = _Fixes()
 _WORLD: Final = re.compile(rb'"facts":\s*{\s*"world":\s*"(\w+)"')  # of a scene in JSON

@@ -67,7 +67,7 @@ class SceneCheck(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Looking(Generic[F]):
+class DescribeSteps(Generic[F]):
     """What a world does to ask a model what things look like in pictures.
 
     Attributes:
@@ -84,7 +84,7 @@ class Looking(Generic[F]):
 
 
 @dataclass(frozen=True)
-class Looker(Generic[F]):
+class SceneDescriber(Generic[F]):
     """Whether and how a world asks a model what things look like in pictures of a scene's video.
 
     Attributes:
@@ -96,7 +96,7 @@ class Looker(Generic[F]):
 
     module: str
     prompts: tuple[str, ...]
-    looking: Callable[[], Looking[F]]
+    looking: Callable[[], DescribeSteps[F]]
     filmed: bool = True
 
 
@@ -155,7 +155,7 @@ class World(Generic[F]):
     top_down_map: Callable[[Scene[F]], TopDownMap] = lambda scene: TopDownMap()
     spatial: Callable[[Scene[F], Any], Spatial] | None = None
     pictures: Callable[[SceneFiles, Scene[F], Sequence[Any]], Iterable[bytes]] | None = None
-    looker: Looker[F] | None = None
+    looker: SceneDescriber[F] | None = None
     examined_frames: Callable[[Scene[F]], Mapping[int, tuple[int, ...]]] | None = None
     categories: Callable[[Scene[F], Sequence[str], float, Callable[[int], Any]], Iterable[CategoryShown]] | None = None
     scene_check: SceneCheck | None = None

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.ergeobench.columns import table
 from pipeline.blind import priors
-from pipeline.blind.attack import Prepared, standard_error, stress_test, tasks_of
+from pipeline.blind.attack import PreparedTask, standard_error, stress_test, tasks_of
 from pipeline.blind.config import PruneConfig
 from pipeline.blind.features import encode
 from pipeline.blind.forest import FittedForest, on_all_cores, score_fold
@@ -105,7 +105,7 @@ def stress(count: str = "5130") -> Iterator[Figure]:
 
 def _mean_of_choices(items: Sequence[BlindItem], score: Callable[[FittedForest], tuple[Any, Any]]) -> float:
     """What an attacker earns on the tasks with options."""
-    tasks = [Prepared.made_of(task, [items[i] for i in index]) for task, index in tasks_of(items).items()]
+    tasks = [PreparedTask.made_of(task, [items[i] for i in index]) for task, index in tasks_of(items).items()]
     found = [[score(fit)[1] for fit in one.fits(one.dealt("bench"))] for one in tasks if one.rows.choice]
     return float(np.mean([np.concatenate(scores).mean() for scores in found]))
 

@@ -24,7 +24,7 @@ from typing import Final
 import httpx
 import numpy as np
 
-from pipeline.review.database import Database
+from pipeline.review.database import ReviewDatabase
 from tests.bench.measuring import Figure, temporary
 from tests.page.serving import DATABASE, free_port
 
@@ -70,7 +70,7 @@ def run(folder: Path, seconds: float, reviewers: int = REVIEWERS, items: int = I
 
 def check(folder: Path, said: Said) -> list[str]:
     """What was lost, doubled or answered wrongly; nothing, if all is well."""
-    database = Database(folder / DATABASE)
+    database = ReviewDatabase(folder / DATABASE)
     stored = Counter((e.reviewer, e.item) for e in database.events() if e.kind == "answer")
     answers = {(e.reviewer, e.item, e.answer) for e in database.events() if e.kind == "answer"}
     database.close()

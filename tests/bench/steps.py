@@ -32,13 +32,13 @@ from pipeline.engine.manifest import read_manifest
 from pipeline.engine.stage import STORE, StageContext
 from pipeline.engine.store import Store
 from pipeline.formats import carla_log
-from pipeline.formats.carla_log import TABLES, Added, Records
+from pipeline.formats.carla_log import TABLES, AddedActor, Records
 from pipeline.formats.images import decoded
 from pipeline.geometry.areas import ROOM_ALPHA_PER_M, alpha_shape, room_area
 from pipeline.geometry.equirect import Sphere
-from pipeline.geometry.scans import Frames, SceneGeometry
-from pipeline.geometry.tracks import Buildings, Track
-from pipeline.geometry.views import View
+from pipeline.geometry.scans import CameraFrames, SceneGeometry
+from pipeline.geometry.tracks import Buildings, FlightTrack
+from pipeline.geometry.views import PinholeView
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.carla import recording_bytes
 from pipeline.samples.indoor.metadata import write_sample_metadata
@@ -47,7 +47,7 @@ from pipeline.worlds.drive.quality_checks import examine
 from pipeline.worlds.flight.facts import FlightCamera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
-from pipeline.worlds.flight.observe.views import PosesAt, Setting, views
+from pipeline.worlds.flight.observe.views import PosesAt, ViewInputs, views
 from pipeline.worlds.flight.tracks.read import read_tracks
 from pipeline.worlds.indoor.facts import IndoorScene, Scan, SceneObject
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig, observe
@@ -161,7 +161,7 @@ def _furnished_room() -> tuple[IndoorScene, SceneGeometry]:
     poses[:, :3, :3] = np.stack([right, np.cross(forward, right), forward], axis=2)
     poses[:, :3, 3] = np.stack([0.5 * np.cos(a), 0.5 * np.sin(a), zero + 0.2], axis=1)
     camera, depth = np.tile([577.0, 577, 319.5, 239.5], (FRAMES, 1)), np.full((480, 640), np.nan)
-    frames = Frames(np.arange(FRAMES) / 30, np.arange(FRAMES), poses, camera, (640, 480), {}, lambda _: depth)
+    frames = CameraFrames(np.arange(FRAMES) / 30, np.arange(FRAMES), poses, camera, (640, 480), {}, lambda _: depth)
     box = OrientedBox(center=(0, 0, 0), lengths=(1, 1, 1), axes=((1, 0, 0), (0, 1, 0), (0, 0, 1)))
     scene = IndoorScene(
         id="bench/room",
@@ -307,7 +307,7 @@ def motion() -> Iterator[Figure]:
     phases = random_phases(rng, 180)
     flown, _ = fly(phases, list(rng.uniform(0.5, 1, len(phases) - 1)))
     log = logged(flown, 50.0, rng, over_ground_m=0.3, height_m=0.2)
-    track: Track = replace(log, **{name: value[:N] for name, value in vars(log).items() if value is not None})
+    track: FlightTrack = replace(log, **{name: value[:N] for name, value in vars(log).items() if value is not None})
     config = MotionConfig()
     assert len(track) == N
     cost, (found, fits) = timed(lambda: paths(track, config))
@@ -328,7 +328,7 @@ def motion() -> Iterator[Figure]:
     camera = FlightCamera(horizontal_fov_deg=80, width=1280, height=720)
     level, part = np.full(len(path), -20.0), np.zeros(len(path), dtype=np.intp)
     poses = PosesAt(path.t_s, path.enu_m, path.heading_deg, level, part)
-    cost, seen = timed(lambda: views(poses, landmarks, Setting(camera, 0.0, city, config)))
+    cost, seen = timed(lambda: views(poses, landmarks, ViewInputs(camera, 0.0, city, config)))
     yield Figure(f"views of {len(landmarks)} landmarks among 500 buildings, {len(seen)} seen", cost.cpu_s, "s", 4.0)
 
 
@@ -386,7 +386,7 @@ def _recording(minutes: float, actors: int = 100, rate_hz: int = 20) -> bytes:
     kinds = ("vehicle.tesla.model3", "vehicle.carlamotors.carlacola", "vehicle.volkswagen.t2", "vehicle.bh.crossbike")
     roles, nowhere = ["hero", *["autopilot"] * (actors - 1)], (0.0, 0.0, 0.0)
     added = [
-        Added(0, number, 1, nowhere, nowhere, kinds[number % len(kinds)], {"role_name": role})
+        AddedActor(0, number, 1, nowhere, nowhere, kinds[number % len(kinds)], {"role_name": role})
         for number, role in zip(ids.tolist(), roles, strict=True)
     ]
     return recording_bytes("Town", times_s, added, {kind: list(table) for kind, table in tables.items()})
@@ -394,7 +394,7 @@ def _recording(minutes: float, actors: int = 100, rate_hz: int = 20) -> bytes:
 
 # Pictures
 
-AROUND: Final = tuple(View(yaw_deg=yaw) for yaw in range(-180, 180, 30))
+AROUND: Final = tuple(PinholeView(yaw_deg=yaw) for yaw in range(-180, 180, 30))
 
 
 def spheres(width: str = "4096") -> Iterator[Figure]:
@@ -402,14 +402,14 @@ def spheres(width: str = "4096") -> Iterator[Figure]:
     color = painted(int(width), int(width) // 2)
     sphere = Sphere(Image.fromarray(color))
 
-    def other(view: View) -> Any:
+    def other(view: PinholeView) -> Any:
         fov = (view.fov_deg, float(np.degrees(2 * np.arctan(view.height / 2 / view.focal_px))))
         return py360convert.e2p(color, fov, view.yaw_deg, view.pitch_deg, (view.height, view.width))
 
     off = [max(found_in(view, render(view)).worst_deg for view in POSES) for render in (sphere.render, other)]
     yield Figure(f"dots of a grid in {len(POSES)} views are off by at most", off[0], "degrees", 0.003, baseline=off[1])
 
-    def once(render: Callable[[View], Any], shown: tuple[View, ...]) -> float:
+    def once(render: Callable[[PinholeView], Any], shown: tuple[PinholeView, ...]) -> float:
         return 1e3 * timed(lambda: [render(view) for view in shown], 2)[0].cpu_s / len(shown)
 
     theirs = once(other, AROUND[:3])

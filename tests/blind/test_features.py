@@ -9,7 +9,7 @@ import pytest
 from sklearn.tree import ExtraTreeRegressor
 
 from pipeline.blind import forest
-from pipeline.blind.features import Rows, encode, rows_of
+from pipeline.blind.features import TaskRows, encode, rows_of
 from pipeline.blind.items import BlindItem, folds_of, make_item
 from pipeline.blind.shortcut_attackers import _said, elsewhere, ranks
 from tests.blind.panel import nearest_item, nearest_items, number_item, size_items
@@ -62,7 +62,7 @@ def test_a_key_is_the_share_and_the_smoothed_mean_of_other_folds() -> None:
     assert features[0] == pytest.approx([share, (in_one + in_two) / 2]), "the test row knows both, one at a time"
 
 
-def plain_encoding(rows: Rows, fold: np.ndarray, test: int) -> list[list[float]]:
+def plain_encoding(rows: TaskRows, fold: np.ndarray, test: int) -> list[list[float]]:
     """As `encode`, one row after the other: `_` is a training fold, whose own answers its rows do not see."""
     own, target = fold[rows.question].tolist(), rows.target.tolist()
     training = [n for n in sorted(set(own)) if n != test]

@@ -17,13 +17,13 @@ import pytest
 import pipeline.blind.forest
 import pipeline.blind.items
 import pipeline.blind.prune
-from pipeline.blind.attack import OTHERS, ForestScores, Prepared, attack, standard_error, summarise
+from pipeline.blind.attack import OTHERS, ForestScores, PreparedTask, attack, standard_error, summarise
 from pipeline.blind.config import BATCH, PruneConfig
 from pipeline.blind.filtering import filtered
 from pipeline.blind.forest import Run, run_here
 from pipeline.blind.items import BlindItem, make_item, shards_of
 from pipeline.blind.priors import by_frequency
-from pipeline.blind.prune import FLOOR, Rounds, _set_quota, _share, debiased, prune
+from pipeline.blind.prune import FLOOR, PruneLog, _set_quota, _share, debiased, prune
 from pipeline.core.arrays import IntArray
 from tests.blind.panel import counted, directions, nearest_items, number_item, questions_table, size_items
 
@@ -40,7 +40,7 @@ def made(percents: Sequence[int], task: str = "nearest", first_id: int = 0) -> l
     ]
 
 
-def as_said(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -> list[ForestScores]:
+def as_said(tested: Sequence[PreparedTask], folds: Sequence[IntArray], run: Run) -> list[ForestScores]:
     """Every question is as guessable as its text says, in every fold and round."""
     biases = [np.array([float(item.text) / 100 for item in one.items]) for one in tested]
     return [ForestScores(bias, np.full(len(bias), 0.25), bias) for bias in biases]
@@ -78,7 +78,7 @@ def test_a_task_that_seems_done_is_looked_at_in_five_dealings(monkeypatch: pytes
     seen: list[str] = []
     drawn = pipeline.blind.prune._drawn
 
-    def watched(tested: Sequence[Prepared], dealings: Sequence[str], run: Run) -> Any:
+    def watched(tested: Sequence[PreparedTask], dealings: Sequence[str], run: Run) -> Any:
         seen.extend(name for name in dealings if tested)
         return drawn(tested, dealings, run)
 
@@ -138,7 +138,7 @@ def test_a_budget_is_for_each_form_of_answer() -> None:
 def test_every_round_is_scored_on_other_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bytes] = []
 
-    def watched(tested: Sequence[Prepared], folds: Sequence[IntArray], run: Run) -> list[ForestScores]:
+    def watched(tested: Sequence[PreparedTask], folds: Sequence[IntArray], run: Run) -> list[ForestScores]:
         seen.extend(fold[:20].tobytes() for fold in folds)
         return as_said(tested, folds, run)
 
@@ -230,7 +230,7 @@ def test_one_that_was_killed_goes_on_where_it_was(
         return real(tasks, number, *rest)
 
     monkeypatch.setattr(pipeline.blind.prune, "_assessed", counted)
-    rounds = Rounds(tmp_path / "rounds", "key")
+    rounds = PruneLog(tmp_path / "rounds", "key")
 
     def killed(done: int, _: int) -> None:
         if done % 2 == 0:
@@ -244,7 +244,7 @@ def test_one_that_was_killed_goes_on_where_it_was(
     assert prune(items, settings, rounds=rounds).tolist() == whole
     assert sorted(scored) == sorted(set(scored)), "no round was scored twice"
     scored.clear()
-    assert prune(items, settings, rounds=Rounds(tmp_path / "rounds", "other")).tolist() == whole
+    assert prune(items, settings, rounds=PruneLog(tmp_path / "rounds", "other")).tolist() == whole
     assert scored[0] == 1, "rounds of another pruning are not taken"
 
 
@@ -263,7 +263,7 @@ def test_shards_are_pruned_and_filtered_each_by_itself(monkeypatch: pytest.Monke
     assert sum(part["id"].to_pylist() in (one["id"].to_pylist(), other["id"].to_pylist()) for part in shards_of(more))
 
     scores, seen = filtered(questions, ()), []
-    whole = debiased(questions, scores, config, lambda *done: seen.append(done), Rounds(tmp_path / "a.jsonl", "key"))
+    whole = debiased(questions, scores, config, lambda *done: seen.append(done), PruneLog(tmp_path / "a.jsonl", "key"))
     monkeypatch.setattr(pipeline.blind.items, "SHARD", 220)
     share = [21 * len(one) // 220, 21 - 21 * len(one) // 220]
     parts = [
@@ -273,7 +273,7 @@ def test_shards_are_pruned_and_filtered_each_by_itself(monkeypatch: pytest.Monke
     assert whole.equals(pa.concat_tables(parts).sort_by("id").combine_chunks())
     assert seen[-1] == (pc.count(whole["removed_in_round"]).as_py(), 220)
     assert {path.name for path in tmp_path.iterdir()} == {"a.jsonl", "a-1.jsonl"}
-    Rounds(tmp_path / "a.jsonl", "key").end()
+    PruneLog(tmp_path / "a.jsonl", "key").end()
     assert not list(tmp_path.iterdir())
 
 

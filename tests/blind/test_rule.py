@@ -16,7 +16,7 @@ from pipeline.blind.items import make_item
 from pipeline.blind.rule import (
     VERDICTS,
     ModelPredictions,
-    Verdict,
+    TaskVerdict,
     _kinds,
     balanced,
     beats_luck,
@@ -33,12 +33,12 @@ SKEWED = {"left": 186, "right": 189, "back": 60}
 OPEN = ("bed", "lamp", "sofa", "tv")
 
 
-def judged(rows: list[dict[str, Any]], config: BlindConfig, orders: int = 1, **models: Any) -> Verdict:
+def judged(rows: list[dict[str, Any]], config: BlindConfig, orders: int = 1, **models: Any) -> TaskVerdict:
     (verdict,) = rule(questions_table(rows), replies_table(rows, orders, **models), config)
     return verdict
 
 
-def removed(verdict: Verdict, reason: str = "answered_blind") -> set[int]:
+def removed(verdict: TaskVerdict, reason: str = "answered_blind") -> set[int]:
     return {
         id
         for id, why in zip(verdict.votes.ids.tolist(), verdict.reasons, strict=True)
@@ -46,7 +46,7 @@ def removed(verdict: Verdict, reason: str = "answered_blind") -> set[int]:
     }
 
 
-def right_of(verdict: Verdict, *models: str) -> set[int]:
+def right_of(verdict: TaskVerdict, *models: str) -> set[int]:
     """Ids that all the models have right."""
     right = np.logical_and.reduce([verdict.votes.ballots[model].right for model in models])
     return set(verdict.votes.ids[right].tolist())

@@ -20,7 +20,7 @@ from pipeline.blind.attack import (
 )
 from pipeline.blind.forest import WORTH_THREADS, on_all_cores, run_here
 from pipeline.blind.items import BlindItem, folds_of, make_item, with_company
-from pipeline.blind.totals import Guessed
+from pipeline.blind.totals import GuessScores
 from pipeline.core.errors import ConfigError
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.questions.published import Published
@@ -166,7 +166,7 @@ def released(real_questions: list[Published]) -> list[BlindItem]:
 
 
 @pytest.fixture(scope="module")
-def summaries(released: list[BlindItem]) -> dict[str, Guessed]:
+def summaries(released: list[BlindItem]) -> dict[str, GuessScores]:
     return summarise(released, attack(released, run_here))
 
 
@@ -217,7 +217,9 @@ def test_folds_that_mix_scenes_make_relative_distance_look_easy(released: list[B
 
 @pytest.mark.slow
 @pytest.mark.real_data
-def test_the_forest_is_no_worse_than_the_best_prior_beyond_two_standard_errors(summaries: dict[str, Guessed]) -> None:
+def test_the_forest_is_no_worse_than_the_best_prior_beyond_two_standard_errors(
+    summaries: dict[str, GuessScores],
+) -> None:
     for s in summaries.values():
         assert s.earned["forest"] > max(s.chance, *s.earned.values()) - 2 * s.errors["forest"], s
     assert {t for t, s in summaries.items() if s.earned["forest"] > s.chance + 2 * s.errors.get("forest", 0)} >= {

@@ -12,7 +12,7 @@ from PIL import Image
 from pipeline.drawing.canvas import Canvas, CanvasBox
 from pipeline.drawing.fonts import lines_of, shortened, width_of
 from pipeline.drawing.ground import Chart, Ground
-from pipeline.drawing.sheet import Sheet, SheetPart, Still, pixels_of, png_of, svg_of
+from pipeline.drawing.sheet import Sheet, SheetPart, StillPicture, pixels_of, png_of, svg_of
 from tests.drawing.reading import SVG, measured, parts, points, texts
 
 HOSTILE = "a <b onload=\"x\">&amp;</b> 'chair' ]]>"
@@ -26,7 +26,7 @@ def sheet(name: str = "chair", stills: int = 0) -> Sheet:
     canvas.label("name", ground.at((0, 0)), name)
     picture = np.full((48, 64, 3), (200, 10, 10), dtype=np.uint8)
     edge = np.array([(0.25, 0.5), (0.75, 0.5)])
-    shown = [Still(float(n), picture, f"{n} s: {name}", [("a", [edge], name)]) for n in range(stills)]
+    shown = [StillPicture(float(n), picture, f"{n} s: {name}", [("a", [edge], name)]) for n in range(stills)]
     return Sheet(name, [SheetPart(canvas, ground.told())], [f"About {name}."], shown)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flows.cli.output.forecast_tables import lasting
-from flows.orchestration.forecast import Rate, bounds_of, build_forecast, rates, seconds_for
+from flows.orchestration.forecast import StageRate, bounds_of, build_forecast, rates, seconds_for
 from pipeline.benchmarks.prospects import Cost, Terms, prospects
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.core.errors import RawDataError
@@ -112,7 +112,7 @@ def test_rates_are_those_of_builds_on_this_machine_where_there_are_any(meta: Pat
     entries = [e for (stage, _), e in read_manifest(out).items() if stage == "generate"]
     size = sum(e.output.path.stat().st_size for e in entries if e.output) / len(entries)
     seconds = sum(e.seconds for e in entries) / len(entries)
-    assert found.scenes["generate", "vsi_meta"] == Rate(pytest.approx(seconds), size, here=True)  # type: ignore[arg-type]
+    assert found.scenes["generate", "vsi_meta"] == StageRate(pytest.approx(seconds), size, here=True)  # type: ignore[arg-type]
     assert found.questions["export"].here
 
 

@@ -19,7 +19,7 @@ from flows.cli.review import folder_of, import_review, pack_of, salt_of, serve
 from flows.cli.trial import trial
 from flows.orchestration.saved_build import save_if_successful
 from flows.review_app.app import Pages
-from flows.review_app.site import Site
+from flows.review_app.site import ReviewSite
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.parquet import read_table
 from pipeline.core.video_spec import VideoSpec
@@ -27,7 +27,7 @@ from pipeline.engine.config import build_config
 from pipeline.formats.images import decode_color
 from pipeline.formats.videos import VideoFacts, video_facts
 from pipeline.rendering.video import encode
-from pipeline.review.database import Database
+from pipeline.review.database import ReviewDatabase
 from pipeline.review.review_bundle import CATEGORY_CHECK
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.scoring.predictions import read_predictions
@@ -155,8 +155,8 @@ def test_two_people_mend_a_question_from_a_wrong_option_to_the_released_row(made
     item = next(i for i in pack.items if i.task == "object_rel_distance")
     truth = pack.truths[item.id].truth
     letter = next(option[0] for option in item.options if option[0] != truth)
-    database = Database(made.out / "review" / "review.sqlite")
-    app = Pages(Site("made", pack, database, made.out, salt), salt, None).app(only_loopback=True)
+    database = ReviewDatabase(made.out / "review" / "review.sqlite")
+    app = Pages(ReviewSite("made", pack, database, made.out, salt), salt, None).app(only_loopback=True)
     at = f"/items/{item.id}"
 
     def sign_in(name: str) -> TestClient:
@@ -187,8 +187,8 @@ def test_two_people_mend_a_question_from_a_wrong_option_to_the_released_row(made
     assert "ann" not in re.sub(r"<[^>]*>", " ", asked.replace("grand piano", "")).split(), "nobody says who proposed it"
     bo.post(f"{at}/answer", data={**fields(bo), "answer": truth})
     database.close()
-    again = Database(made.out / "review" / "review.sqlite")  # after a restart it reads the same
-    assert Site("made", pack, again, made.out, salt).view(item.id, "bo", "review").item.options != item.options
+    again = ReviewDatabase(made.out / "review" / "review.sqlite")  # after a restart it reads the same
+    assert ReviewSite("made", pack, again, made.out, salt).view(item.id, "bo", "review").item.options != item.options
     again.close()
     assert import_review(made.out, None)
     made.build()
@@ -221,7 +221,7 @@ def test_rows_that_cannot_be_used_are_listed_and_the_others_taken(
     said = capsys.readouterr().out
     assert "Left out of" in said
     assert "this build has no question 7" in said
-    assert [e.reviewer for e in Database(made.out / "review" / "review.sqlite").events()] == ["bo"]
+    assert [e.reviewer for e in ReviewDatabase(made.out / "review" / "review.sqlite").events()] == ["bo"]
     assert import_review(made.out, None)
     rows = rows_of(made.out / "review" / "verdicts.parquet")
     assert [(row["id"], row["reviewer"], row["reason"]) for row in rows] == [(item, "bo", "direction")]
@@ -303,8 +303,8 @@ def test_what_is_said_of_a_category_becomes_a_fix_and_then_a_doubt(tmp_path: Pat
         assert all(decode_color((out / name).read_bytes()) is not None for name in item.pictures)
         assert len(item.pictures) >= 2
         assert "Picture 1 has a box around one thing" in item.question
-    database = Database(out / "review" / "review.sqlite")
-    site = Site("made", pack, database, out, salt)
+    database = ReviewDatabase(out / "review" / "review.sqlite")
+    site = ReviewSite("made", pack, database, out, salt)
     for reviewer in ("ann", "bo"):
         for name, letter in {"sofa": "C", "table": "A", "refrigerator": "B" if reviewer == "ann" else "D"}.items():
             site.answer(checks[name].id, reviewer, "review", checks[name].content, letter)

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from pipeline.geometry.equirect import Sphere, _average_rows, _part, levels_of, lookups, whole_sphere
-from pipeline.geometry.views import View, is_in, pixels_of, turned_deg
+from pipeline.geometry.views import PinholeView, is_in, pixels_of, turned_deg
 from pipeline.geometry.views import directions_of as directions_at
 from tests.oracles.sphere_dots import box_in, directions_of, found_in, painted
 
 WORST_DEG = 0.003
-POSES = (  # seam, both poles, and what lies between, wide and narrow
-    View(yaw_deg=0), View(yaw_deg=-180), View(yaw_deg=179.9, fov_deg=60), View(yaw_deg=90, pitch_deg=30),
-    View(yaw_deg=-90, pitch_deg=-30), View(yaw_deg=45, pitch_deg=60), View(yaw_deg=-135, pitch_deg=-60),
-    View(yaw_deg=10, pitch_deg=90), View(yaw_deg=-77, pitch_deg=-90), View(yaw_deg=13.7, pitch_deg=-7.3, fov_deg=45),
-    View(yaw_deg=-178.2, pitch_deg=81, fov_deg=70), View(yaw_deg=161.3, pitch_deg=11, fov_deg=110),
+# The seam, both poles, and what lies between, wide and narrow: yaw, pitch, field of view.
+ANGLES_DEG = (
+    (0, 0, 90), (-180, 0, 90), (179.9, 0, 60), (90, 30, 90), (-90, -30, 90), (45, 60, 90), (-135, -60, 90),
+    (10, 90, 90), (-77, -90, 90), (13.7, -7.3, 45), (-178.2, 81, 70), (161.3, 11, 110),
 )  # fmt: skip
+POSES = [PinholeView(yaw_deg=yaw, pitch_deg=pitch, fov_deg=fov) for yaw, pitch, fov in ANGLES_DEG]
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +30,14 @@ def dots() -> Sphere:
 
 
 @pytest.mark.parametrize("view", POSES, ids=lambda v: f"{v.yaw_deg:g},{v.pitch_deg:g},{v.fov_deg:g}")
-def test_dots_are_found_where_they_are(dots: Sphere, view: View) -> None:
+def test_dots_are_found_where_they_are(dots: Sphere, view: PinholeView) -> None:
     found = found_in(view, dots.render(view))
     assert found.dots >= 4
     assert found.worst_deg <= WORST_DEG
 
 
 def test_hand_computed_pixels() -> None:
-    view = View(yaw_deg=90, fov_deg=90, width=4, height=2)  # focal length 2: tangents ±1/4, ±3/4
+    view = PinholeView(yaw_deg=90, fov_deg=90, width=4, height=2)  # focal length 2: tangents ±1/4, ±3/4
     yaw, pitch = directions_of(view)
     assert yaw[0] == pytest.approx([90 + math.degrees(math.atan(x)) for x in (-0.75, -0.25, 0.25, 0.75)])
     assert pitch[:, 1] == pytest.approx([math.degrees(math.atan(s * 0.25 / math.hypot(1, 0.25))) for s in (1, -1)])
@@ -54,14 +54,14 @@ def test_hand_computed_pixels() -> None:
 @settings(max_examples=30, deadline=None)
 @given(st.floats(-180, 179.9), st.floats(-90, 90), st.floats(5, 150), st.integers(1, 40), st.integers(1, 40))
 def test_directions_and_pixels_are_inverse(yaw: float, pitch: float, fov: float, width: int, height: int) -> None:
-    view = View(yaw_deg=yaw, pitch_deg=pitch, fov_deg=fov, width=width, height=height)
+    view = PinholeView(yaw_deg=yaw, pitch_deg=pitch, fov_deg=fov, width=width, height=height)
     column, row = pixels_of(view, *directions_of(view))
     assert np.allclose(column, np.arange(width)[None, :], atol=1e-5)
     assert np.allclose(row, np.arange(height)[:, None], atol=1e-5)
 
 
 def test_a_box_across_the_seam_is_one_box() -> None:
-    view = View(yaw_deg=-180)
+    view = PinholeView(yaw_deg=-180)
     box = box_in(view, 180, 20, -5, 10)
     assert (box.left + box.right) / 2 == pytest.approx(320)
     assert box.right - box.left == pytest.approx(2 * view.focal_px * math.tan(math.radians(10)))
@@ -74,9 +74,9 @@ def test_a_turn_by_whole_columns_turns_the_picture() -> None:
     rng = np.random.default_rng(1)
     color = rng.integers(0, 256, (64, 128, 3), dtype=np.uint8)
     for pitch in (0.0, 50.0):
-        straight = Sphere(Image.fromarray(color)).render(View(yaw_deg=0, pitch_deg=pitch, width=48, height=40))
+        straight = Sphere(Image.fromarray(color)).render(PinholeView(yaw_deg=0, pitch_deg=pitch, width=48, height=40))
         turned = Sphere(Image.fromarray(np.roll(color, 32, axis=1)))
-        again = turned.render(View(yaw_deg=90, pitch_deg=pitch, width=48, height=40))
+        again = turned.render(PinholeView(yaw_deg=90, pitch_deg=pitch, width=48, height=40))
         assert np.abs(again.astype(int) - straight).max() <= 255 / 64 + 1  # a place may round to its neighbour
 
 
@@ -85,17 +85,17 @@ def test_pixels_of_the_equator_are_taken_as_they_are() -> None:
     color = np.zeros((64, 128, 3), dtype=np.uint8)
     color[..., 0], color[..., 1] = np.arange(128), 255 - np.arange(128)
     half_column = 360 / 128 / 2
-    view = View(yaw_deg=half_column, fov_deg=2, width=1, height=1)
+    view = PinholeView(yaw_deg=half_column, fov_deg=2, width=1, height=1)
     assert Sphere(Image.fromarray(color)).render(view)[0, 0].tolist() == [64, 191, 0]
-    between = View(yaw_deg=0, fov_deg=2, width=1, height=1)
+    between = PinholeView(yaw_deg=0, fov_deg=2, width=1, height=1)
     assert Sphere(Image.fromarray(color)).render(between)[0, 0].tolist() == [64, 192, 0]  # 63.5, 191.5
-    seam = View(yaw_deg=-180, fov_deg=2, width=1, height=1)
+    seam = PinholeView(yaw_deg=-180, fov_deg=2, width=1, height=1)
     assert Sphere(Image.fromarray(color)).render(seam)[0, 0, 0] == 64  # between 127 and 0
 
 
 def test_a_fine_pattern_becomes_grey() -> None:
     board = ((np.indices((512, 1024)).sum(0) % 2) * 255).astype(np.uint8)
-    view = View(yaw_deg=20, pitch_deg=20, width=80, height=60)  # a pixel for two of the board and more
+    view = PinholeView(yaw_deg=20, pitch_deg=20, width=80, height=60)  # a pixel for two of the board and more
     picture = Sphere(Image.fromarray(np.repeat(board[..., None], 3, 2))).render(view)
     assert np.abs(picture.astype(int) - 128).max() <= 2
 
@@ -103,14 +103,14 @@ def test_a_fine_pattern_becomes_grey() -> None:
 def test_even_light_stays_even_at_the_poles() -> None:
     sphere = Sphere(Image.new("RGB", (202, 101), (7, 130, 255)))
     for pitch in (90, -90, 70):
-        assert (sphere.render(View(yaw_deg=30, pitch_deg=pitch, width=50, height=50)) == (7, 130, 255)).all()
+        assert (sphere.render(PinholeView(yaw_deg=30, pitch_deg=pitch, width=50, height=50)) == (7, 130, 255)).all()
 
 
 def test_wider_than_sixteen_bits() -> None:
     color = np.zeros((64, 70_000, 3), dtype=np.uint8)
     color[:, 69_000:] = 200
     yaw = turned_deg((69_500 / 70_000 - 0.5) * 360)
-    view = View(yaw_deg=yaw, fov_deg=1, width=3, height=1)
+    view = PinholeView(yaw_deg=yaw, fov_deg=1, width=3, height=1)
     assert (Sphere(Image.fromarray(color)).render(view) == 200).all()
 
 
@@ -161,12 +161,12 @@ def test_another_mode_is_refused() -> None:
 
 def test_a_place_in_a_view_is_the_way_to_it() -> None:
     """Of a view 90 degrees wide, 101 pixels by 51: its middle, the middle of its right half, and over the seam."""
-    level = View(yaw_deg=20, pitch_deg=0, fov_deg=90, width=101, height=51)
+    level = PinholeView(yaw_deg=20, pitch_deg=0, fov_deg=90, width=101, height=51)
     across = math.degrees(math.atan(25 / level.focal_px))
     np.testing.assert_allclose(directions_at(level, [50, 75, 50], [25, 25, 0]), [
         (20, 20 + across, 20), (0, 0, across),
     ], atol=1e-9)  # fmt: skip
-    up = View(yaw_deg=170, pitch_deg=40, fov_deg=90, width=101, height=51)
+    up = PinholeView(yaw_deg=170, pitch_deg=40, fov_deg=90, width=101, height=51)
     np.testing.assert_allclose(directions_at(up, [50, 50], [25, 0]), [(170, 170), (40, 40 + across)], atol=1e-9)
     yaw, pitch = np.array([170.0, -165, 150]), np.array([40.0, 20, 55])
     np.testing.assert_allclose(directions_at(up, *pixels_of(up, yaw, pitch)), [yaw, pitch], atol=1e-9)
@@ -183,6 +183,8 @@ def test_poles_are_averaged_from_two_pixels_before_60_degrees(off_deg: float, ca
 def test_at_the_edges_of_a_wide_view_the_finest_picture_is_looked_into() -> None:
     """In its middle a pixel is as high as the root of two of the sphere's; at its edges, 75 degrees off, as a tenth."""
     found = lookups(0.0, 150.0, 215, 101, (256, 128))
-    assert 128 / (math.pi * View(yaw_deg=0, fov_deg=150, width=215).focal_px) == pytest.approx(math.sqrt(2), abs=0.01)
+    assert 128 / (math.pi * PinholeView(yaw_deg=0, fov_deg=150, width=215).focal_px) == pytest.approx(
+        math.sqrt(2), abs=0.01
+    )
     assert found.used == (0, 1)
     assert {int(width) for part in found.parts for width in np.unique(part.every.width)} == {256}

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, exam
 from pipeline.core.schema import AnyScene
-from pipeline.questions.gate import TOO_FINE, Shown
+from pipeline.questions.gate import TOO_FINE, ShownScene
 
 SLACK = 1e-4  # what a tenth of a millimetre in a place may change in a rate
 
@@ -22,7 +22,7 @@ class _Everything(dict[str, float]):
         return True
 
 
-ALL_SHOWN = Shown("log", _Everything(), complete=None)
+ALL_SHOWN = ShownScene("log", _Everything(), complete=None)
 
 
 def open_exam(scene: AnyScene, rules: ExamRules) -> Any:

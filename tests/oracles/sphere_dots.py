@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
-from pipeline.geometry.views import View, pixels_of, rays_of
+from pipeline.geometry.views import PinholeView, pixels_of, rays_of
 
 SIZE_DEG = 0.6  # standard deviation of a dot's light
 REACH = 4.5  # of these: as far as a dot is painted
@@ -58,7 +58,7 @@ def painted(width: int, height: int) -> np.ndarray:
     return np.repeat(np.rint(255 * np.clip(light, 0, 1)).astype(np.uint8)[..., None], 3, axis=2)
 
 
-def found_in(view: View, picture: np.ndarray) -> Found:
+def found_in(view: PinholeView, picture: np.ndarray) -> Found:
     """Holds a rendered view (height, width, 3) against the grid."""
     yaw, pitch = math.radians(view.yaw_deg), math.radians(view.pitch_deg)
     ahead = np.array(toward(view.yaw_deg, view.pitch_deg))
@@ -101,14 +101,14 @@ class Box(NamedTuple):
     bottom: float
 
 
-def directions_of(view: View) -> tuple[FloatArray, FloatArray]:
+def directions_of(view: PinholeView) -> tuple[FloatArray, FloatArray]:
     """Yaw in [-180, 180) and pitch (height, width) at which the pixels look, degrees."""
     right, up, ahead = rays_of(view)
     yaw = np.degrees(np.arctan2(right, ahead)) + view.yaw_deg
     return (yaw + 180.0) % 360.0 - 180.0, np.degrees(np.arctan2(up, np.hypot(right, ahead)))
 
 
-def box_in(view: View, yaw_deg: float, width_deg: float, low_deg: float, high_deg: float) -> Box | None:
+def box_in(view: PinholeView, yaw_deg: float, width_deg: float, low_deg: float, high_deg: float) -> Box | None:
     """The least box in a view about what lies within ``width_deg`` about a yaw, between two pitches.
 
     None where a part of it is behind the view's eye.

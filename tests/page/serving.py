@@ -20,8 +20,8 @@ from starlette.applications import Starlette
 
 from flows.orchestration.watchdog import LOOPBACK
 from flows.review_app.app import Pages, configured
-from flows.review_app.site import Site
-from pipeline.review.database import Database
+from flows.review_app.site import ReviewSite
+from pipeline.review.database import ReviewDatabase
 from pipeline.review.review_bundle import ReviewBundle
 from tests.review.made import SALT, pack_of, rooms
 
@@ -35,7 +35,7 @@ class Page(NamedTuple):
 
     base: str
     pack: ReviewBundle
-    database: Database
+    database: ReviewDatabase
 
 
 def write_video(folder: Path) -> bytes:
@@ -57,10 +57,10 @@ def app_of(
     host: str = "127.0.0.1",
     token: str | None = None,
     drawings: Mapping[int, Path] | None = None,
-) -> tuple[Starlette, Database]:
+) -> tuple[Starlette, ReviewDatabase]:
     """The application over a database below a folder."""
-    database = Database(folder / DATABASE)
-    site = Site("vsi", pack, database, folder, SALT, drawings)
+    database = ReviewDatabase(folder / DATABASE)
+    site = ReviewSite("vsi", pack, database, folder, SALT, drawings)
     return Pages(site, SALT, token).app(only_loopback=host in LOOPBACK), database
 
 

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from pipeline.benchmarks.cityeqa.raw import raw_checks
 from pipeline.core.errors import ConfigError
 from pipeline.review import database as database_module
-from pipeline.review.database import Database
+from pipeline.review.database import ReviewDatabase
 from pipeline.review.review_bundle import CHECKS, make_review_bundle
 from pipeline.review.reviewed import review
 from pipeline.review.verdicts import verdicts_of
@@ -54,7 +54,7 @@ def app(folder: Path) -> Iterator[Starlette]:
 
 
 def events(folder: Path) -> list[tuple[int, str, str, str | None, str | None]]:
-    database = Database(folder / "review" / "review.sqlite")
+    database = ReviewDatabase(folder / "review" / "review.sqlite")
     found = [(e.item, e.reviewer, e.kind, e.answer, e.reason) for e in database.events()]
     database.close()
     return found
@@ -292,7 +292,7 @@ def test_a_locked_database_is_told_and_nothing_is_shown_that_was_not_stored(
 
 def app_of_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch, other: sqlite3.Connection
-) -> tuple[Starlette, Database]:
+) -> tuple[Starlette, ReviewDatabase]:
     """An application whose connection waits for nobody; opened while the database is free."""
     other.execute("ROLLBACK")
     made = app_of(folder, PACK)

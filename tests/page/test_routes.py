@@ -11,11 +11,11 @@ from starlette.testclient import TestClient
 
 from flows.review_app.app import Pages
 from flows.review_app.routes import WrittenRoutes
-from flows.review_app.site import Site
+from flows.review_app.site import ReviewSite
 from pipeline.benchmarks.vsi.benchmark import VSI
 from pipeline.benchmarks.vsi.rules import STRICT
 from pipeline.rendering.glossary import glossary
-from pipeline.review.database import Database
+from pipeline.review.database import ReviewDatabase
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from tests.benchmarks.vsi.tasks.test_route import CROSS, on_floor
 from tests.conftest import make_scene
@@ -39,8 +39,8 @@ def client(tmp_path: Path, file: Path) -> Iterator[TestClient]:
     video.write_bytes(b"a film")
     assert VSI.routes is not None
     desk = WrittenRoutes(file, {"made/room": video}, lambda _: VSI.view(scene, STRICT), VSI.routes, glossary("vsi"))
-    database = Database(tmp_path / "review.sqlite")
-    site = Site("vsi", pack_of(rooms(1), "made/room.mp4"), database, tmp_path, b"salt")
+    database = ReviewDatabase(tmp_path / "review.sqlite")
+    site = ReviewSite("vsi", pack_of(rooms(1), "made/room.mp4"), database, tmp_path, b"salt")
     app = Pages(site, SALT, None, desk).app(only_loopback=True)
     yield TestClient(app, base_url=BASE, headers={"origin": BASE}, follow_redirects=False)
     database.close()

@@ -24,8 +24,8 @@ from pipeline.geometry.geodesy import to_enu, to_lat_lon_alt
 from pipeline.places import (
     CITY_COLUMNS,
     SAME_ROAD_M,
+    CaptureSpot,
     PlaceCity,
-    Spot,
     as_csv,
     as_geojson,
     balanced,
@@ -247,10 +247,10 @@ def test_codes_of_countries() -> None:
 
 
 def test_countries_take_turns_and_types_of_scenes_within_them() -> None:
-    def spots(code: str, rank: int, *kinds: tuple[str, float]) -> list[Spot]:
+    def spots(code: str, rank: int, *kinds: tuple[str, float]) -> list[CaptureSpot]:
         city = replace(CENTRE, country_code=code, rank=rank)
         of = {"primary": 0.9, "residential": 0.35, "service": 0.15}
-        return [Spot(city, 0.0, 0.0, kind, kind, "w", 0.0, 0.0, of[kind], score) for kind, score in kinds]
+        return [CaptureSpot(city, 0.0, 0.0, kind, kind, "w", 0.0, 0.0, of[kind], score) for kind, score in kinds]
 
     german = spots("DE", 1, *(("primary", 0.9 - n / 100) for n in range(6)), ("residential", 0.3), ("service", 0.1))
     french = spots("FR", 2, ("primary", 0.2), ("primary", 0.1))

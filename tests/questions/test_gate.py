@@ -15,7 +15,7 @@ from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.questions.arrays import ArrayTask
 from pipeline.questions.cases import Case, _each_once, _pass_gate
-from pipeline.questions.gate import READ_SHARE, STEPS, NamedThing, Shown, alike, gate, read_rules
+from pipeline.questions.gate import READ_SHARE, STEPS, NamedThing, ShownScene, alike, gate, read_rules
 from pipeline.questions.rules import first_broken
 from pipeline.questions.task import Number, TaskBase
 from pipeline.worlds.arm import view as arm
@@ -28,13 +28,13 @@ SOME = frozenset({"building"})
 CITY = CityView.shown.func(SimpleNamespace(city=SimpleNamespace(complete=("building",))))  # type: ignore[attr-defined]
 PANORAMA = ErgeoView.shown.func(SimpleNamespace(facts=SimpleNamespace(complete=("building",))))  # type: ignore[attr-defined]
 SHOWN = {
-    "vsi": Shown("film of a scan", indoor.FILMED.readable, SOME),
-    "urbanvideo": Shown("film", flight.FILMED.readable, SOME),
+    "vsi": ShownScene("film of a scan", indoor.FILMED.readable, SOME),
+    "urbanvideo": ShownScene("film", flight.FILMED.readable, SOME),
     "cityeqa": CITY,
     "ergeobench": PANORAMA,
-    "embodied4c": Shown("film", drive.FILMED.readable, SOME),
+    "embodied4c": ShownScene("film", drive.FILMED.readable, SOME),
 }
-BLIND = Shown("film of nothing", {}, None)
+BLIND = ShownScene("film of nothing", {}, None)
 THINGS = {
     "others_not_logged": NamedThing("the ball", "ball", 1.0),
     "not_in_picture": NamedThing("the red building", "building", 0.0, mark="red"),
@@ -42,7 +42,7 @@ THINGS = {
 }
 
 
-def view_of(shown: Shown) -> Any:
+def view_of(shown: ShownScene) -> Any:
     """What a task may ask of a view before it looks at anything else."""
     return SimpleNamespace(
         scene=SimpleNamespace(id="made/one", name="one"),
@@ -83,7 +83,7 @@ def test_what_a_question_of_any_task_names_is_in_the_picture_and_alone(name: str
 @pytest.mark.parametrize("task", BENCHMARKS["vsi"].tasks, ids=lambda task: task.name)
 def test_no_category_of_which_a_scan_knows_some_is_asked_about(task: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = make_scene([cube(name, 3.0 * n, n % 2) for n, name in enumerate(("bed", "door", "lamp", "sofa"))])
-    monkeypatch.setattr(indoor, "FILMED", Shown("film of a scan", indoor.FILMED.readable, frozenset({"bed"})))
+    monkeypatch.setattr(indoor, "FILMED", ShownScene("film of a scan", indoor.FILMED.readable, frozenset({"bed"})))
     view = BENCHMARKS["vsi"].view(scene, BENCHMARKS["vsi"].profiles["strict"])
     rows = task.candidates(view).to_pylist()
     assert not [row for row in rows if row["reason"] is None and {"door", "lamp", "sofa"} & set(row["operands"])]
@@ -120,7 +120,7 @@ def test_what_any_task_asks_can_be_read_in_what_is_shown(name: str) -> None:
         (flight.FILMED, "air_lc", None),
     ],
 )
-def test_what_an_exam_asks_is_shown_in_its_medium(shown: Shown, kind: str, reason: str | None) -> None:
+def test_what_an_exam_asks_is_shown_in_its_medium(shown: ShownScene, kind: str, reason: str | None) -> None:
     one, wording = ExamCase(kind, "1.00"), WORDINGS[kind]
     one.quantity = wording.reads
     one.step = None if wording.step is None else shown.step(wording.reads, wording.step)
@@ -133,7 +133,7 @@ def test_what_an_exam_asks_is_shown_in_its_medium(shown: Shown, kind: str, reaso
 def test_no_number_is_asked_finer_than_it_is_read_nor_one_that_is_lost_in_the_step(
     wanted: float, finest: float, value: float
 ) -> None:
-    shown = Shown("film", {"distance": finest})
+    shown = ShownScene("film", {"distance": finest})
     step = shown.step("distance", wanted)
     assert step == min([one for one in STEPS if one >= max(wanted, finest)], default=finest)
     broken = first_broken(read_rules(shown, "distance", step, value))
@@ -145,13 +145,13 @@ def test_no_number_is_asked_finer_than_it_is_read_nor_one_that_is_lost_in_the_st
 
 @pytest.mark.parametrize(("value", "holds"), [(20.0, True), (-20.0, True), (19.0, False), (0.0, False)])
 def test_half_of_what_can_be_read_is_a_tenth_of_the_number(value: float, holds: bool) -> None:
-    *_, coarse = read_rules(Shown("film", {"distance": 4.0}), "distance", None, value)
+    *_, coarse = read_rules(ShownScene("film", {"distance": 4.0}), "distance", None, value)
     assert coarse.holds == holds
 
 
 def test_of_what_cannot_be_read_no_step_is_told() -> None:
-    assert [one.name for one in read_rules(Shown("film", {}), "distance", 1.0, 5.0)] == ["not_shown"]
-    named = [one.name for one in read_rules(Shown("film", {"distance": 0.5}), "distance", 1.0, 5.0)]
+    assert [one.name for one in read_rules(ShownScene("film", {}), "distance", 1.0, 5.0)] == ["not_shown"]
+    named = [one.name for one in read_rules(ShownScene("film", {"distance": 0.5}), "distance", 1.0, 5.0)]
     assert named == ["not_shown", "finer_than_shown", "read_too_coarsely"]
 
 
@@ -169,7 +169,7 @@ def test_names_that_people_take_for_one_another(other: str, name: str, found: bo
 
 
 def test_the_step_that_a_number_is_asked_in_is_evidence_and_what_it_names_is_told() -> None:
-    shown = Shown("film", {"distance": 0.5}, frozenset({"ball"}))
+    shown = ShownScene("film", {"distance": 0.5}, frozenset({"ball"}))
     case = Case("a")
     case.read.append(("distance", 1.0, None))
     _pass_gate(view_of(shown), case)
@@ -186,7 +186,7 @@ def test_the_step_that_a_number_is_asked_in_is_evidence_and_what_it_names_is_tol
 def test_a_number_of_one_decimal_is_asked_to_a_tenth(finest: float, refused: bool) -> None:
     task: Any = TaskBase()
     task.reads, task.form = "distance", Number(decimals=1, unit="m")
-    found = task.unreadable(view_of(Shown("film", {"distance": finest})))
+    found = task.unreadable(view_of(ShownScene("film", {"distance": finest})))
     assert (found and (found.reason, found.measured, found.limit)) == (
         ("finer_than_shown", 0.1, finest) if refused else None
     )

@@ -12,12 +12,12 @@ import yaml
 from pipeline.benchmarks.vsi.card import COLUMNS
 from pipeline.llm.base import Request, user
 from pipeline.llm.cache import request_digest
-from pipeline.questions.asking import METHODS, Asking, QuestionPrompt, Turn
+from pipeline.questions.asking import METHODS, Asking, PromptTurn, QuestionPrompt
 from pipeline.questions.harness import Harness, Marking
 from tests.scoring.made import OPTIONS, vsi
 
 
-def held(method: str, replies: Sequence[str]) -> tuple[str, list[Turn]]:
+def held(method: str, replies: Sequence[str]) -> tuple[str, list[PromptTurn]]:
     """The answer of a dialogue that gets these replies, and what it asked."""
     dialogue = METHODS[method].dialogue("Q?")
     turns = [next(dialogue)]

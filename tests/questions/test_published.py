@@ -21,14 +21,14 @@ from pipeline.llm.prompts import load_prompt
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.audited import _ROUNDING, SHOWN, _case, _nearness, leakage, named, summaries
 from pipeline.questions.cases import Case, CaseTask
-from pipeline.questions.gate import NamedThing, Shown
+from pipeline.questions.gate import NamedThing, ShownScene
 from pipeline.questions.model_authoring import (
     CONFIRMED,
     LETTERS,
     ModelAuthor,
     RefusedItemError,
     SceneAuthoring,
-    Second,
+    SecondModel,
     Target,
     answered,
     examine,
@@ -263,7 +263,7 @@ def test_who_guesses_right_in_two_orders_knows_the_answer(knows: int, calls: int
         n = asked[-1].index("bread")
         return Reply(LETTERS[n if len(asked) <= knows else (n + 1) % 4])
 
-    found = guessed(GUESSED, "p", Second(ask, None))
+    found = guessed(GUESSED, "p", SecondModel(ask, None))
     assert (found.value, found.holds) == (knows, knows < 2)
     assert len(asked) == calls
     assert all(order == asked[0][2:] + asked[0][:2] for order in asked[1:])
@@ -289,7 +289,7 @@ def test_a_second_model_answers_and_examines(sees: str, right: list[str], holds:
             return Reply(json.dumps({"right": [letter[text] for text in right], "holds": holds}))
         return Reply(letter[sees if len(request.messages[0].parts) > 1 else "cloth"])
 
-    second = Second(ask, VisualInputs((Text("Second 1.0:"),), 1))
+    second = SecondModel(ask, VisualInputs((Text("Second 1.0:"),), 1))
     names = ["second_model_without_video", "second_model_disagrees", "second_model_finds_several_right", CONFIRMED]
     for blind in (True, False):
         found = answered(GUESSED, "p", second, blind=blind)
@@ -302,7 +302,7 @@ def test_a_second_model_answers_and_examines(sees: str, right: list[str], holds:
 
 @pytest.mark.parametrize(("facts", "seconds", "value"), [(0, 0, 0), (2, 0, 2), (0, 1, 1), (2, 1, 3)])
 def test_facts_or_a_second_model_prove_an_answer(facts: int, seconds: int, value: int) -> None:
-    one = Second(lambda request: Reply("nothing"), None)
+    one = SecondModel(lambda request: Reply("nothing"), None)
     unseen, proof, *more = proven(GUESSED, "p", one, one if seconds else None, facts)
     assert (unseen.name, unseen.holds) == ("answered_unseen", True)
     assert (proof.name, proof.value, proof.holds) == ("nothing_proves_it", value, value >= 1)
@@ -463,12 +463,12 @@ def test_a_question_has_the_flags_of_its_scene_and_its_own(of_task: Any, of_case
     case = Case("a", wording="Q?")
     case.answer = "b"
     case.flags += of_case
-    (row,) = Flagged().rows(SimpleNamespace(scene=SimpleNamespace(id="d/s"), shown=Shown("film", {})), [case])
+    (row,) = Flagged().rows(SimpleNamespace(scene=SimpleNamespace(id="d/s"), shown=ShownScene("film", {})), [case])
     assert row["flags"] == flags
     assert row["named"] is None
     case.name(NamedThing("the ball", "ball", mark="red"))
     case.name(NamedThing("the ball", "ball", mark="red"))
-    (row,) = Flagged().rows(SimpleNamespace(scene=SimpleNamespace(id="d/s"), shown=Shown("film", {})), [case])
+    (row,) = Flagged().rows(SimpleNamespace(scene=SimpleNamespace(id="d/s"), shown=ShownScene("film", {})), [case])
     assert row["named"] == ["the ball"]
 
 
@@ -548,7 +548,7 @@ def test_a_second_model_that_is_shown_nothing_is_asked_even_so() -> None:
         return Reply("no letter at all")
 
     for blind in (True, False):
-        (only,) = answered(GUESSED, "p", Second(ask, None), blind=blind)
+        (only,) = answered(GUESSED, "p", SecondModel(ask, None), blind=blind)
         assert (only.name, only.value) == ("second_model_without_video", 0)
     assert len(asked) == 2
 

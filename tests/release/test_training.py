@@ -29,7 +29,7 @@ from pipeline.release.training import (
     NOT_PROVED,
     PAST_CAP,
     TOO_COMMON,
-    Example,
+    TrainingExample,
     chains,
     evened,
     example_of,
@@ -233,7 +233,7 @@ ASKED = Published(1, "made", "room1", "object_rel_distance", "Which?", ("A. door
 
 
 def test_each_form_is_that_of_its_trainer() -> None:
-    one = Example((("Which?", "B"),), ("v.mp4",), ("a.jpg",), {"id": "1", "canary": CANARY})
+    one = TrainingExample((("Which?", "B"),), ("v.mp4",), ("a.jpg",), {"id": "1", "canary": CANARY})
     lines = {form: json.loads(line_of(one, form)) for form in FORMS}
     said = [{"from": "human", "value": "<video>\n<image>\nWhich?"}, {"from": "gpt", "value": "B"}]
     ends = {"id": "1", "canary": CANARY}

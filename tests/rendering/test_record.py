@@ -11,7 +11,7 @@ import pytest
 from flows.cli.recording import write
 from flows.orchestration.saved_build import save_if_successful
 from pipeline.core.spatial import MappedThing, Spatial, SpatialBoxes, TopDownMap, flat
-from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.geometry.scans import CameraFrames, SceneGeometry
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.bev_video import spatial as flight_in_space
@@ -52,7 +52,7 @@ def test_a_scan_with_mesh_boxes_path_and_question(tmp_path: Path) -> None:
     )
     pose = np.tile(np.eye(4), (3, 1, 1))
     pose[:, :3, 3] = [[0, 0, 1.5], [1, 0, 1.5], [1, 1, 1.5]]
-    frames = Frames(np.array([0.0, 0.5, 2.0]), np.arange(3), pose, np.ones((3, 4)), (640, 480))
+    frames = CameraFrames(np.array([0.0, 0.5, 2.0]), np.arange(3), pose, np.ones((3, 4)), (640, 480))
     vertices = np.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]])
     geometry = SceneGeometry(vertices, np.array([[0, 1, 2]], dtype=np.int32), np.zeros(3, dtype=np.int32), frames)
     path = tmp_path / "one.rrd"

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.core.errors import StoreError
 from pipeline.review import database as module
-from pipeline.review.database import AnsweredBeforeError, Database
+from pipeline.review.database import AnsweredBeforeError, ReviewDatabase
 from tests.review.made import event, item_of, question
 
 ITEM = item_of(question(1))
@@ -25,13 +25,13 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_events_come_back_in_order_and_a_second_answer_is_refused_with_all_that_comes_with_it(path: Path) -> None:
-    database = Database(path)
+    database = ReviewDatabase(path)
     database.append([ANSWER, event(ITEM, "ann", "accept")])
     database.append([event(ITEM, "bo", "answer", answer="B")])
     with pytest.raises(AnsweredBeforeError):
         database.append([event(ITEM, "bo", "flag", reason="direction"), ANSWER._replace(answer="C")])
     database.close()
-    assert [(e.reviewer, e.kind, e.answer) for e in Database(path).events()] == [
+    assert [(e.reviewer, e.kind, e.answer) for e in ReviewDatabase(path).events()] == [
         ("ann", "answer", "A"),
         ("ann", "accept", None),
         ("bo", "answer", "B"),
@@ -39,13 +39,13 @@ def test_events_come_back_in_order_and_a_second_answer_is_refused_with_all_that_
 
 
 def test_events_are_neither_changed_nor_removed(path: Path) -> None:
-    Database(path).append([ANSWER])
+    ReviewDatabase(path).append([ANSWER])
     with sqlite3.connect(path) as connection:
         for statement in ("UPDATE events SET answer = 'B'", "DELETE FROM events"):
             with pytest.raises(sqlite3.IntegrityError, match="only appended"):
                 connection.execute(statement)
     connection.close()
-    assert Database(path).events() == [ANSWER]
+    assert ReviewDatabase(path).events() == [ANSWER]
 
 
 def test_what_was_appended_survives_a_kill(path: Path) -> None:
@@ -56,12 +56,12 @@ def test_what_was_appended_survives_a_kill(path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], check=False, cwd=Path(__file__).parents[2])
     assert done.returncode == -9
-    assert Database(path).events() == [ANSWER]
+    assert ReviewDatabase(path).events() == [ANSWER]
 
 
 def test_a_locked_database_says_so_and_loses_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BUSY_S", 0.05)
-    database, other = Database(path), sqlite3.connect(path, isolation_level=None)
+    database, other = ReviewDatabase(path), sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match=r"review\.sqlite: another program keeps .* locked; close it"):
         database.append([ANSWER])
@@ -72,7 +72,7 @@ def test_a_locked_database_says_so_and_loses_nothing(path: Path, monkeypatch: py
 
 
 def test_a_damaged_database_names_its_backup(path: Path) -> None:
-    database = Database(path)
+    database = ReviewDatabase(path)
     database.append([ANSWER])
     database.back_up(path.with_name("review.backup.sqlite"))
     database.close()
@@ -80,32 +80,32 @@ def test_a_damaged_database_names_its_backup(path: Path) -> None:
     raw[100:] = os.urandom(len(raw) - 100)
     path.write_bytes(raw)
     with pytest.raises(StoreError, match=r"damaged\. Move it away .* review\.backup\.sqlite"):
-        Database(path)
-    assert Database(path.with_name("review.backup.sqlite")).events() == [ANSWER]
+        ReviewDatabase(path)
+    assert ReviewDatabase(path.with_name("review.backup.sqlite")).events() == [ANSWER]
 
 
 def test_a_file_of_something_else_and_one_of_a_newer_version(path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(b"id,answer\n" * 200)
     with pytest.raises(StoreError, match="damaged"):
-        Database(path)
+        ReviewDatabase(path)
     path.unlink()
-    Database(path).close()
+    ReviewDatabase(path).close()
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 9")
     connection.close()
     with pytest.raises(StoreError, match="newer scan2qa"):
-        Database(path)
+        ReviewDatabase(path)
 
 
 def test_a_database_of_version_1_is_taken_over_with_all_that_stands_in_it(path: Path) -> None:
-    Database(path).append([ANSWER])
+    ReviewDatabase(path).append([ANSWER])
     with sqlite3.connect(path) as connection:  # as it was: without the kind "undo"
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("UPDATE sqlite_schema SET sql = replace(sql, ?, ?)", (", 'undo'", ""))
         connection.execute("PRAGMA user_version = 1")
     connection.close()
-    database, undone = Database(path), event(ITEM, "ann", "undo")
+    database, undone = ReviewDatabase(path), event(ITEM, "ann", "undo")
     database.append([undone])
     assert database.events() == [ANSWER, undone]
     with pytest.raises(AnsweredBeforeError):
@@ -118,8 +118,8 @@ def test_a_database_of_version_1_is_taken_over_with_all_that_stands_in_it(path: 
 
 def test_a_database_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # As root no permission holds, so SQLite itself is asked for a connection that only reads.
-    Database(path).close()
+    ReviewDatabase(path).close()
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda p, **k: connect(f"file:{p}?mode=ro", **k, uri=True))
     with pytest.raises(StoreError, match="cannot be written; give its folder and its files write permission"):
-        Database(path)
+        ReviewDatabase(path)

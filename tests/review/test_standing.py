@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.core.video_spec import video_file
 from pipeline.review.checks import category_fix, check_row, fix_of
-from pipeline.review.mends import Mend, mended_item, mended_row, problem_of, read_mend
+from pipeline.review.mends import QuestionEdit, mended_item, mended_row, problem_of, read_mend
 from pipeline.review.review_bundle import CATEGORY_CHECK, SCENE_CHECK, ReviewItem, content_of, make_review_bundle
 from pipeline.review.review_queue import LEASE_S, Board
 from pipeline.review.reviewed import Reviewed, read_verdicts, review, states_of, verdicts_table
@@ -289,28 +289,28 @@ ASKED, TRUTH = item_of(ROW), truth_of(ROW, ("lamp", "sofa"))
 BETTER = "Which of these stands nearest to the stool, within 2 m of the lamp?"
 
 
-def changed(options: list[str]) -> Mend:
-    return Mend(TEXT, tuple(options))
+def changed(options: list[str]) -> QuestionEdit:
+    return QuestionEdit(TEXT, tuple(options))
 
 
 @pytest.mark.parametrize(
     ("mend", "said"),
     [
-        (Mend(BETTER, tuple(LETTERED)), None),
+        (QuestionEdit(BETTER, tuple(LETTERED)), None),
         (changed(["A. bed", "B. bench", "C. desk", "D. sofa"]), None),
         (changed(LETTERED), "Nothing is changed"),
-        (Mend("", tuple(LETTERED)), "empty"),
-        (Mend(f"{BETTER}\n", tuple(LETTERED)), "line breaks"),
-        (Mend(f"{BETTER}\u202e", tuple(LETTERED)), "line breaks"),
-        (Mend(BETTER.replace("the lamp", "a light"), tuple(LETTERED)), "no longer names lamp"),
-        (Mend(BETTER.replace("2 m", "3 m"), tuple(LETTERED)), "other numbers"),
-        (Mend(f"{BETTER[:-1]}, in metres?", tuple(LETTERED)), "another unit"),
-        (Mend(BETTER.replace("nearest to", "farthest from"), tuple(LETTERED)), "says nearest or farthest:"),
-        (Mend(BETTER.replace("nearest", "closest"), tuple(LETTERED)), None),
-        (Mend(BETTER.replace("the lamp", "the lampshade"), tuple(LETTERED)), "no longer names lamp"),
-        (Mend(BETTER.replace("Which of these", "Which of these three"), tuple(LETTERED)), "says three"),
-        (Mend(f"{TEXT} {'o' * (999 - len(TEXT))}", tuple(LETTERED)), None),
-        (Mend(f"{TEXT} {'o' * (1000 - len(TEXT))}", tuple(LETTERED)), "too long"),
+        (QuestionEdit("", tuple(LETTERED)), "empty"),
+        (QuestionEdit(f"{BETTER}\n", tuple(LETTERED)), "line breaks"),
+        (QuestionEdit(f"{BETTER}\u202e", tuple(LETTERED)), "line breaks"),
+        (QuestionEdit(BETTER.replace("the lamp", "a light"), tuple(LETTERED)), "no longer names lamp"),
+        (QuestionEdit(BETTER.replace("2 m", "3 m"), tuple(LETTERED)), "other numbers"),
+        (QuestionEdit(f"{BETTER[:-1]}, in metres?", tuple(LETTERED)), "another unit"),
+        (QuestionEdit(BETTER.replace("nearest to", "farthest from"), tuple(LETTERED)), "says nearest or farthest:"),
+        (QuestionEdit(BETTER.replace("nearest", "closest"), tuple(LETTERED)), None),
+        (QuestionEdit(BETTER.replace("the lamp", "the lampshade"), tuple(LETTERED)), "no longer names lamp"),
+        (QuestionEdit(BETTER.replace("Which of these", "Which of these three"), tuple(LETTERED)), "says three"),
+        (QuestionEdit(f"{TEXT} {'o' * (999 - len(TEXT))}", tuple(LETTERED)), None),
+        (QuestionEdit(f"{TEXT} {'o' * (1000 - len(TEXT))}", tuple(LETTERED)), "too long"),
         (changed(["A. bed", f"B. {'o' * 200}", "C. desk", "D. sofa"]), None),
         (changed(["A. bed", f"B. {'o' * 201}", "C. desk", "D. sofa"]), "too long"),
         (changed(LETTERED[:3]), "letters of the options"),
@@ -321,7 +321,7 @@ def changed(options: list[str]) -> Mend:
         (changed(["A. cot", "B. chair", "C. desk", "D. sofa"]), "Option A is the reference answer"),
     ],
 )
-def test_what_is_true_stays(mend: Mend, said: str | None) -> None:
+def test_what_is_true_stays(mend: QuestionEdit, said: str | None) -> None:
     found = problem_of(ASKED, TRUTH, mend)
     assert found is None if said is None else found is not None and said in found
     assert read_mend(mend.written()) == mend
@@ -334,7 +334,7 @@ def test_what_is_no_mend_is_refused(raw: str) -> None:
 
 
 def test_a_mended_question_stands_by_the_verdicts_on_its_new_words() -> None:
-    mend = Mend(BETTER, tuple(LETTERED))
+    mend = QuestionEdit(BETTER, tuple(LETTERED))
     after = mended_item(SALT, ASKED, TRUTH, mend)
     assert after.content == content_of(SALT, mended_row(ROW, mend)) != ASKED.content
     events = [

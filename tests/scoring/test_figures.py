@@ -20,7 +20,7 @@ from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Figure, Metric, group_by, is_too_long
 from pipeline.scoring.figures import SAMPLES, composed, rows_of, sampled
 from pipeline.scoring.leaderboard import MODELS_LEAST, _item_rest, leaderboard
-from pipeline.scoring.score import Scored, _mean_of, scored, scored_people
+from pipeline.scoring.score import ScoreResults, _mean_of, scored, scored_people
 from tests.benchmarks.ergeobench.test_score import geo
 from tests.environment import pace
 from tests.scoring.made import file_of, said, vsi
@@ -157,7 +157,7 @@ def test_models_are_ranked_by_what_is_measured_for_all_of_them(tmp_path: Path) -
     asked = file_of(tmp_path / "q.jsonl", [vsi(n, "route_planning", "B") for n in (1, 2)])
     one = scored(SCORE, asked, [said(tmp_path / "r.jsonl", {1: "B", 2: "B"})], VsiScoreSettings())
 
-    def judged(mark: float, score: float) -> Scored:
+    def judged(mark: float, score: float) -> ScoreResults:
         return replace(one, marks=replace(one.marks, values={"judged": np.full(2, mark), "score": np.full(2, score)}))
 
     both = replace(SCORE, metrics={"judged": Metric("judged", 2), "score": SCORE.metrics["score"]})

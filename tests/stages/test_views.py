@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 from flows.cli.review import import_review, pack_of, salt_of
 from flows.orchestration.saved_build import save_if_successful
 from flows.review_app.app import Pages
-from flows.review_app.site import Site
+from flows.review_app.site import ReviewSite
 from pipeline.benchmarks.benchmark import SceneViews
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import StoreError
@@ -34,10 +34,10 @@ from pipeline.engine.manifest import Outcome
 from pipeline.engine.stage import STORE, StageContext
 from pipeline.engine.store import Store
 from pipeline.geometry.equirect import Sphere
-from pipeline.geometry.views import View, Whole
+from pipeline.geometry.views import PinholeView, WholeSphere
 from pipeline.reading.files import SceneFiles
 from pipeline.release.media import media_of, place_media
-from pipeline.review.database import Database
+from pipeline.review.database import ReviewDatabase
 from pipeline.review.review_bundle import ReviewItem
 from pipeline.samples.panorama.towns import spots
 from pipeline.samples.panorama.write import write_panoramas
@@ -51,17 +51,17 @@ from tests.oracles.picture_tags import beside_pixels, tags
 from tests.worlds.panorama.panoramas import texture, write
 
 SCENE = "panoramas/p1"
-AHEAD, BACK = View(yaw_deg=0, width=64, height=48), View(yaw_deg=-180, width=64, height=48)
-SHOWN: dict[int, dict[str, View | Whole]] = {
+AHEAD, BACK = PinholeView(yaw_deg=0, width=64, height=48), PinholeView(yaw_deg=-180, width=64, height=48)
+SHOWN: dict[int, dict[str, PinholeView | WholeSphere]] = {
     1: {"images/a.jpg": AHEAD},
     2: {"images/a.jpg": AHEAD, "images/b.jpg": BACK},
-    3: {"images/c.jpg": Whole(long_side=100)},
-    4: {"images/d.jpg": Whole()},
+    3: {"images/c.jpg": WholeSphere(long_side=100)},
+    4: {"images/d.jpg": WholeSphere()},
     5: {},
 }
 
 
-def of(row: Mapping[str, Any]) -> Iterator[tuple[str, View | Whole]]:
+def of(row: Mapping[str, Any]) -> Iterator[tuple[str, PinholeView | WholeSphere]]:
     yield from SHOWN[row["id"]].items()
 
 
@@ -246,8 +246,8 @@ def test_people_decide_on_a_page_which_panoramas_are_indoors_and_the_build_heeds
     assert (pack.items[:2], first.scene.rpartition("/")[2]) == ((first, second), IDS[0]), "before all questions"
     with Image.open(out / first.pictures[0]) as picture:
         assert picture.size == (512, 256), "all of the sphere, at most 1600 wide"
-    database = Database(out / "review" / "review.sqlite")
-    app = Pages(Site("made", pack, database, out, salt), salt, None).app(only_loopback=True)
+    database = ReviewDatabase(out / "review" / "review.sqlite")
+    app = Pages(ReviewSite("made", pack, database, out, salt), salt, None).app(only_loopback=True)
 
     def decides(name: str, *said: tuple[ReviewItem, str]) -> tuple[list[dict[str, Any]], str]:
         """The fixes after somebody decided, and what the import says."""

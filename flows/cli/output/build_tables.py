@@ -24,7 +24,7 @@ from pipeline.core.templates import load_table
 from pipeline.engine.change_causes import Explained
 from pipeline.engine.manifest import Outcome
 from pipeline.engine.plan import WHOLE
-from pipeline.reading.doctor import Inspection, Read
+from pipeline.reading.doctor import Inspection, ReadSummary
 from pipeline.release.released import Released
 from pipeline.rendering.glossary import glossary
 from pipeline.worlds.registry import WORLDS
@@ -247,7 +247,7 @@ def show_limits(limits: WorkerLimits, workers: int, memory_bytes: int) -> None:
         )
 
 
-def show_read(read: Read, listed: int) -> None:
+def show_read(read: ReadSummary, listed: int) -> None:
     """Prints the findings of reading scenes; without ``--verbose`` one example of each doubt, and the notes' names."""
     show_broken(read.broken)
     rows, notes = read.findings, Counter(f.name for _, f in read.findings if f.severity == "note")

@@ -12,7 +12,7 @@ from rich.text import Text
 from flows.cli.output.build_screen import print_tasks
 from flows.cli.output.console import console, count_of, output_options, print_wrapped
 from flows.cli.output.tables import numbers, print_table, sentences
-from flows.orchestration.forecast import Bounds, BuildForecast, Effort, table_as_of
+from flows.orchestration.forecast import BuildForecast, Effort, QuestionBounds, table_as_of
 from pipeline.blind.forecast import Forecast
 from pipeline.core.files import size_text
 from pipeline.engine.config import BuildConfig
@@ -48,7 +48,7 @@ def show_forecast(config: BuildConfig, found: BuildForecast, scenes: int, worker
         console.print("--verbose lists every scene, task and stage.")
 
 
-def show_bounds(title: str, found: Bounds, config: BuildConfig) -> None:
+def show_bounds(title: str, found: QuestionBounds, config: BuildConfig) -> None:
     """Questions at most by task, and why of some there are no more."""
     table = Table("task", *numbers("at most"), *sentences("for lack of (scenes)"))
     for task in config.generate.tasks:
@@ -61,7 +61,7 @@ def show_bounds(title: str, found: Bounds, config: BuildConfig) -> None:
     _show_unread(found)
 
 
-def _show_unread(found: Bounds) -> None:
+def _show_unread(found: QuestionBounds) -> None:
     if found.unread:
         console.print(
             f"Scenes counted at the caps, as what is in them is not known before they are read: {found.unread:,}.",
@@ -69,7 +69,7 @@ def _show_unread(found: Bounds) -> None:
 
 
 def show_prospects(
-    title: str, found: Bounds, took: Sequence[Effort], scenes: int, workers: int, tasks: Sequence[str] = ()
+    title: str, found: QuestionBounds, took: Sequence[Effort], scenes: int, workers: int, tasks: Sequence[str] = ()
 ) -> None:
     """Questions at most, time and disk on one line, those of some tasks, and a line for each of the largest losses."""
     seconds, size, more = _totals(took)

@@ -24,7 +24,7 @@ from pipeline.benchmarks.cityeqa.wording import TaskText, parse
 from pipeline.core.tables import ReleaseListing
 from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import normalised
-from pipeline.questions.audited import Basis, Examined, LeftOut, leakage, named
+from pipeline.questions.audited import ExaminationInputs, Examined, LeftOut, leakage, named
 
 MAX_START_M: Final = 200.0  # section 2.2: p0 lies "within a 200-meter range" of the target
 SECTOR_DEG: Final = 45.0  # to either side of an axis
@@ -84,7 +84,7 @@ class _AuditedTask:
     confirmed_by: tuple[str, ...] = ()
 
 
-def examine(path: Path, basis: Basis) -> Examined:
+def examine(path: Path, basis: ExaminationInputs) -> Examined:
     """All that an audit of a released file says. Raises ConfigError where it cannot be read."""
     tasks, left_out = read_released(path)
     contradictions, confirmed = _examined(tasks)

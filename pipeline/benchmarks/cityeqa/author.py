@@ -38,7 +38,7 @@ from pipeline.questions.model_authoring import (
     ModelAuthor,
     PromptArguments,
     SceneAuthoring,
-    Second,
+    SecondModel,
     Target,
     examine,
     proven,
@@ -259,7 +259,7 @@ class CityAuthor(ModelAuthor[CityView, SceneAuthoring[CityView], AuthoredThing])
         second = None
         if len(scene.asks) > 1:
             shown = _told(facts(view, i), _pictures(view, i, scene.second_shown))
-            second = Second(scene.asks[1], shown, self.check)
+            second = SecondModel(scene.asks[1], shown, self.check)
         said, kept = Counter[str](), Counter[str]()
         for number, item in enumerate(map(item_of, found)):
             text = normalised(item.question)
@@ -281,14 +281,14 @@ class CityAuthor(ModelAuthor[CityView, SceneAuthoring[CityView], AuthoredThing])
         return Case(KIND, target.id)
 
     def _measures(
-        self, scene: SceneAuthoring[CityView], i: int, item: OpenItem, second: Second | None
+        self, scene: SceneAuthoring[CityView], i: int, item: OpenItem, second: SecondModel | None
     ) -> Iterator[Measure]:
         """All rules of an item; models are asked about what breaks none before."""
         view = scene.view
         yield from measures(item, view, i)
         yield rule("answered_so_before", scene.kept[normalised(item.answer)], "<", SAME_ANSWERS, "questions")
         asked = called(item, view.unsorted_phrases(i)[0])
-        writer = Second(scene.asks[0], None, self.check)
+        writer = SecondModel(scene.asks[0], None, self.check)
         yield from proven(asked, view.scene.id, writer, second, source_tags(item, view, i))
 
 

@@ -44,7 +44,7 @@ _OPPOSITE: Final = {LEFT: RIGHT, RIGHT: LEFT}
 
 
 @dataclass(frozen=True)
-class Described:
+class DescribedTarget:
     """A thing as a released question calls it.
 
     Attributes:
@@ -61,14 +61,14 @@ class Described:
     sign: str = ""
     name: str = ""
     relation: str = ""
-    place: Described | None = None
+    place: DescribedTarget | None = None
 
     @property
-    def alone(self) -> Described:
+    def alone(self) -> DescribedTarget:
         """The thing without where it lies."""
         return replace(self, relation="", place=None)
 
-    def includes(self, other: Described) -> bool:
+    def includes(self, other: DescribedTarget) -> bool:
         """Whether each thing that is called as ``other`` may be called so too, wherever it lies."""
         return (
             self.head == other.head
@@ -77,7 +77,7 @@ class Described:
         )
 
 
-def described(text: str) -> Described | None:
+def described(text: str) -> DescribedTarget | None:
     """A thing with where it lies, of lower-case words without marks; None for words that name none."""
     named = _NAMED.match(text)
     relation = _RELATION.search(text, 0, named.start("name") if named else len(text))
@@ -100,7 +100,7 @@ def described(text: str) -> Described | None:
     if last in _TABLE["also"]:
         modifiers.add(last.removesuffix("s"))
     head = _TABLE["also"].get(last) or _TABLE["heads"].get(last, last)
-    return Described(
+    return DescribedTarget(
         head, frozenset(word.removesuffix("s") for word in modifiers if word != head), "".join(colours[:1])
     )
 
@@ -119,7 +119,7 @@ class Claim:
     rows: tuple[ReleasedTask, ...]
     asked: str
     form: str
-    what: Described | None
+    what: DescribedTarget | None
     answer: str
 
     @property
@@ -230,7 +230,7 @@ def _plain(question: str) -> str:
     return " ".join(re.sub(r"[^\w\s&+.-]|\.(?!\w)", " ", bare.replace("'", "").replace("\u2019", "")).split())
 
 
-def _read(asked: str) -> tuple[str, Described | None]:
+def _read(asked: str) -> tuple[str, DescribedTarget | None]:
     for form, pattern in _ASKED.items():
         if match := pattern.match(asked):
             what = described(match["what"])
@@ -389,7 +389,7 @@ def _is_sided(claim: Claim) -> bool:
     return claim.what is not None and claim.what.relation in _OPPOSITE
 
 
-def _calls(place: Described | None, by: Claim) -> bool:
+def _calls(place: DescribedTarget | None, by: Claim) -> bool:
     """Whether a thing is what a claim answers with: its name, or its colour."""
     if place is None:
         return False
@@ -431,7 +431,7 @@ def _sides(claims: Sequence[Claim]) -> Iterator[Finding]:
             yield claim, anchor[0].claim, "", None
 
 
-def _is(place: Described, known: _Known) -> bool:
+def _is(place: DescribedTarget, known: _Known) -> bool:
     """Whether what is known of a target makes it the thing that words mean."""
     if place.name:
         return known.of == "name" and known.value == normalised(place.name)

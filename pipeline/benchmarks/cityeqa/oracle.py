@@ -157,7 +157,7 @@ _TOWARDS: Final = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, -1.0], [-1.0, 0.0]])  
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolvedPath:
     """The path of an agent that solved a task.
 
     Attributes:
@@ -173,7 +173,7 @@ class Solved:
     found_after: int
 
 
-def steps_rules(rules: CityRules, solved: Solved | None) -> tuple[Measure, ...]:
+def steps_rules(rules: CityRules, solved: SolvedPath | None) -> tuple[Measure, ...]:
     """Whether an agent that does as the oracle has steps enough; nothing where there is no way."""
     if solved is None:
         return ()
@@ -191,7 +191,7 @@ class Oracle:
         self._beside: dict[tuple[int, int, float], FloatArray | None] = {}
         self._pixels: dict[tuple[float, float, float, int], int] = {}
 
-    def solve(self, start: Start, chain: StartChain, pose: FloatArray, pixels_min: int) -> Solved | None:
+    def solve(self, start: Start, chain: StartChain, pose: FloatArray, pixels_min: int) -> SolvedPath | None:
         """The agent's path from a start with its yaw set; None where a landmark or the target cannot be reached.
 
         Args:
@@ -226,7 +226,7 @@ class Oracle:
         after = _steps(stood, float(start.pose[5]), float(pose[5]))
         found = self._found(stood[last:-1], chain.landmarks[-1], pixels_min)
         seen = int(after[-1]) if found is None else int(after[last + found])
-        return Solved(stood, int(after[-1]), sum(lengths), seen)
+        return SolvedPath(stood, int(after[-1]), sum(lengths), seen)
 
     def beside(self, landmark: int, direction: int, z: float) -> FloatArray | None:
         """The free place (3,) nearest to the middle of where a landmark's relation leads; None: there is none."""

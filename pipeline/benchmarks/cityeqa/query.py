@@ -79,7 +79,7 @@ class RouteLimits(NamedTuple):
     next_m: float
 
 
-class Reached(NamedTuple):
+class MatchedTargets(NamedTuple):
     """The targets of n wordings: matrices (n, T) of things that surely fit, and of those that may."""
 
     sure: Any
@@ -110,12 +110,12 @@ class Query:
         """Indices of the things within a reach of a thing, itself included, ascending."""
         return np.sort(self.relations.tree.query(self.shapes[i], predicate="dwithin", distance=reach_m))
 
-    def lead(self, ways: Sequence[RouteQuery]) -> Reached:
+    def lead(self, ways: Sequence[RouteQuery]) -> MatchedTargets:
         """Where wordings lead."""
         from scipy.sparse import vstack  # takes a moment, which builds of other benchmarks need not spend
 
         parts = [self._lead(ways[i : i + BATCH]) for i in range(0, len(ways), BATCH)] or [self._lead([])]
-        return Reached(vstack([p.sure for p in parts], "csr"), vstack([p.maybe for p in parts], "csr"))
+        return MatchedTargets(vstack([p.sure for p in parts], "csr"), vstack([p.maybe for p in parts], "csr"))
 
     def first_pairs(self, places: FloatArray, useful: IntArray, others: IntArray) -> Pairs:
         """Pairs of places (n, 2) and things within reach of a first hop.
@@ -131,15 +131,15 @@ class Query:
         rest = rest._replace(one=led[rest.one])
         return Pairs(*(np.concatenate(both) for both in zip(found, rest, strict=True)))
 
-    def first(self, pairs: Pairs, places: int, direction: int) -> Reached:
+    def first(self, pairs: Pairs, places: int, direction: int) -> MatchedTargets:
         """Things in one of `DIRECTIONS` of so many places, of which the pairs are given: matrices (places, T)."""
         sure, maybe = pairs.holds(direction, self.limits.margin_deg, self.limits.first_m)
         shape = (places, len(self.city.things))
-        return Reached(*(_matrix(pairs.one[hit], pairs.other[hit], shape) for hit in (sure, maybe)))
+        return MatchedTargets(*(_matrix(pairs.one[hit], pairs.other[hit], shape) for hit in (sure, maybe)))
 
-    def most(self, found: Reached, word: str, pairs: Pairs) -> Reached:
+    def most(self, found: MatchedTargets, word: str, pairs: Pairs) -> MatchedTargets:
         """Of what a first hop finds from each place the one that is clearly so, and all that may be."""
-        return Reached(*self._most(found, [word] * found.sure.shape[0], pairs))
+        return MatchedTargets(*self._most(found, [word] * found.sure.shape[0], pairs))
 
     def steps(self, direction: int) -> tuple[Any, Any]:
         """Matrices (T, T): what has surely, and what has possibly, one of `RELATIONS` to each landmark."""
@@ -190,7 +190,7 @@ class Query:
             found.append(tuple(_matrix(pairs.one[hit], pairs.other[hit], (n, n)) for hit in hits))
         return found
 
-    def _lead(self, ways: Sequence[RouteQuery]) -> Reached:
+    def _lead(self, ways: Sequence[RouteQuery]) -> MatchedTargets:
         things = len(self.city.things)
         starts = np.array([way[:2] for way in ways], dtype=np.float64).reshape(-1, 2)
         pairs = self.relations.of_points(starts, self.limits.first_m)
@@ -209,7 +209,7 @@ class Query:
             now = [self._keep(matrix, here, which) for which, matrix in enumerate(now)]
             if not hop:
                 now = self._most(now, [way.legs[0].most for way in ways], pairs)
-        return Reached(*now)
+        return MatchedTargets(*now)
 
     def _step(self, now: Any, here: Sequence[Hop | None], which: int) -> Any:
         """Things in the direction of each task's leg of any landmark; tasks without a leg stay where they are."""

@@ -18,7 +18,7 @@ import shapely
 
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, FRONT, SAME_SIDE
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.worlds.city.street_frontage import Lines, StreetFrontage
+from pipeline.worlds.city.street_frontage import StreetFrontage, StreetLines
 
 QUARTER_DEG: Final = 45.0  # half of what a direction covers
 TOUCHING_M: Final = 1.0  # nearer, the nearest points tell no direction
@@ -148,7 +148,7 @@ class Streetwise:
     """
 
     def __init__(
-        self, shapes: np.ndarray, lines: Lines, fronts: StreetFrontage, margin_deg: float, reach_m: float
+        self, shapes: np.ndarray, lines: StreetLines, fronts: StreetFrontage, margin_deg: float, reach_m: float
     ) -> None:
         self.shapes, self.lines, self.fronts = shapes, lines, fronts
         self.margin_deg, self.reach_m = margin_deg, reach_m

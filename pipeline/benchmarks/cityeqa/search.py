@@ -16,8 +16,8 @@ import numpy as np
 
 from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, in_view, is_open, made, spread, turned, worded
 from pipeline.benchmarks.cityeqa.goal_positions import AllHopSuffixes, HopSuffixes, with_entries, without
-from pipeline.benchmarks.cityeqa.oracle import Oracle, Solved, steps_rules
-from pipeline.benchmarks.cityeqa.query import Hop, Reached, RouteQuery
+from pipeline.benchmarks.cityeqa.oracle import Oracle, SolvedPath, steps_rules
+from pipeline.benchmarks.cityeqa.query import Hop, MatchedTargets, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, Phrase
@@ -40,20 +40,20 @@ class SolvedTask:
     raw: RawQuestion
     start: Start
     chain: StartChain
-    solved: Solved
+    solved: SolvedPath
 
 
-class First(NamedTuple):
+class FirstHop(NamedTuple):
     """A first hop, and what it surely leads to (n, L) from places, sparse."""
 
     leg: Hop
     sure: Any
 
 
-class Led(NamedTuple):
+class UniqueHopTexts(NamedTuple):
     """Texts that lead to the target alone: place, number of the first hop, and number of the end (m,) of each."""
 
-    firsts: Sequence[First]
+    firsts: Sequence[FirstHop]
     place: IntArray
     first: IntArray
     end: IntArray
@@ -185,10 +185,10 @@ class Search:
         self.led += int(led.sum())
         self.hidden += int(hidden.sum())
 
-    def texts(self, poses: FloatArray, hops: int, most: bool) -> Led:
+    def texts(self, poses: FloatArray, hops: int, most: bool) -> UniqueHopTexts:
         """All texts of so many hops that lead from places (n, 6) to the target alone, with a superlative or without."""
         ends = self.ends.of(hops)
-        firsts: list[First] = []
+        firsts: list[FirstHop] = []
         found = [np.empty((3, 0), dtype=np.intp)]
         good = np.diff(ends.good.indptr) > 0
         if len(poses) and good.any():
@@ -200,9 +200,9 @@ class Search:
                     of = slice(None) if len(allowed) == len(ends.legs) else allowed
                     hit = without(sure @ ends.good[:, of], maybe @ ends.bad[:, of]).tocoo()
                     found.append(np.stack([hit.row, np.full(len(hit.row), len(firsts)), allowed[hit.col]]))
-                    firsts.append(First(leg, sure))
+                    firsts.append(FirstHop(leg, sure))
         place, first, end = np.concatenate(found, axis=1).astype(np.intp)
-        return Led(firsts, place, first, end)
+        return UniqueHopTexts(firsts, place, first, end)
 
     def _plain(self, poses: FloatArray, ends: HopSuffixes, hops: int) -> Iterator[tuple[Hop, Any, Any]]:
         """First hops, and what each leads to from places (n, 6), surely and possibly: (n, L), sparse."""
@@ -231,7 +231,7 @@ class Search:
         pairs = query.first_pairs(poses[:, :2], local[surely & good], local[fits & ~(surely & good)])
         for d in range(len(DIRECTIONS)):
             there = query.first(pairs, len(poses), d)
-            houses = Reached(_only(there.sure, is_one), there.maybe)
+            houses = MatchedTargets(_only(there.sure, is_one), there.maybe)
             for word in MOSTS:
                 most = query.most(houses, word, pairs)
                 yield Hop(d, building, word), most.sure[:, local], most.maybe[:, local]
@@ -241,7 +241,7 @@ class Search:
         target = np.array([self.raw.target])
         return [p for p in self.raw.phrases if p.is_sayable and self.view.query.fit(p, target)[0].all()]
 
-    def chains(self, start: Start, texts: Led, n: int, hops: int) -> Iterator[StartChain]:
+    def chains(self, start: Start, texts: UniqueHopTexts, n: int, hops: int) -> Iterator[StartChain]:
         """The chains of a place, drawn among its texts, over each landmark that they surely lead over."""
         ends, local = self.ends.of(hops), self.ends.local
         own = np.flatnonzero(texts.place == n)

@@ -19,14 +19,14 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_table
 from pipeline.drawing.fonts import has_letter
-from pipeline.questions.gate import Shown
+from pipeline.questions.gate import ShownScene
 from pipeline.questions.rules import Measure, rule
 from pipeline.reading.maps.city_thing import BUILDING, SHOP, SIZES, VEHICLES, CityThing
 from pipeline.reading.maps.map_quality import MapCoverage
 from pipeline.worlds.city.facts import City, CityScene
 from pipeline.worlds.city.occluders import SPACE, Occluders, box_ring
 from pipeline.worlds.city.paths import FreeSpace, Paths
-from pipeline.worlds.city.visibility import Sight
+from pipeline.worlds.city.visibility import CitySight
 
 CORNERED: Final = frozenset({BUILDING, SHOP})  # of which one says that they are at a corner
 UNTOLD: Final = {"name": ("name",), "noun": ("noun", "name"), "sign": ("sign",)}  # what tells what is asked of a shop
@@ -55,10 +55,10 @@ class CityView:
         self.index = {thing.id: i for i, thing in enumerate(self.things)}
 
     @cached_property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownScene:
         """The pictures that an agent takes in the city."""
         seen = dict.fromkeys(("kind", "look", "side", "nearness"), 0.0)
-        return Shown("camera in the city", {**seen, "count": 1.0}, frozenset(self.city.complete))
+        return ShownScene("camera in the city", {**seen, "count": 1.0}, frozenset(self.city.complete))
 
     @cached_property
     def query(self) -> Query:
@@ -72,9 +72,9 @@ class CityView:
         return Occluders(self.city)
 
     @cached_property
-    def sight(self) -> Sight:
+    def sight(self) -> CitySight:
         """Visibility of things from poses."""
-        return Sight(self.city, self.solids)
+        return CitySight(self.city, self.solids)
 
     @cached_property
     def free(self) -> FreeSpace:

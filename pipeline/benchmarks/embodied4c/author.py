@@ -35,7 +35,7 @@ from pipeline.questions.model_authoring import (
     ModelAuthor,
     PromptArguments,
     SceneAuthoring,
-    Second,
+    SecondModel,
     Target,
     examine,
     needed,
@@ -266,8 +266,8 @@ class ExamAuthor(ModelAuthor[Exam, SceneAuthoring[Exam], Target]):
         asked = item
         if not shown.pictures:  # the film itself, which goes on
             asked = replace(item, question=f"{item.question} (at second {moment.second:.1f} of the film)")
-        second = Second(scene.asks[1], by_then, self.check)
-        yield from proven(asked, scene.view.scene.id, Second(scene.asks[0], None, self.check), second)
+        second = SecondModel(scene.asks[1], by_then, self.check)
+        yield from proven(asked, scene.view.scene.id, SecondModel(scene.asks[0], None, self.check), second)
 
 
 def until(shown: VisualInputs, second: float) -> VisualInputs:

@@ -39,7 +39,7 @@ from pipeline.core.schema import AnyScene, Finding, Rejection
 from pipeline.core.templates import load_table, load_template
 from pipeline.questions.cases import Case
 from pipeline.questions.choices import stepped
-from pipeline.questions.gate import MOST, Shown
+from pipeline.questions.gate import MOST, ShownScene
 from pipeline.questions.rules import Relation
 from pipeline.questions.selection import SAME_FACT, TOLD_MAX
 
@@ -51,7 +51,7 @@ class KindWording(NamedTuple):
 
     Attributes:
         task: that uses it.
-        reads: the quantity that whoever answers reads (`gate.Shown.readable`).
+        reads: the quantity that whoever answers reads (`gate.ShownScene.readable`).
         step: of a number, the finest that it is asked for; None: it is in words, or a count of what is read in steps.
         fact: the number or state that its answer follows from, with those of other kinds; "": its own.
         video: the rule (`ExamRules`) that says how long its video is; None: it begins with the log.
@@ -213,7 +213,7 @@ class Exam(Protocol):
     told: ToldFacts
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownScene:
         """What whoever answers is shown of it."""
 
     @property

@@ -24,7 +24,7 @@ from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, ExamTask
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import Ground
-from pipeline.drawing.sheet import WIDTH, Sheet, SheetPart, Still
+from pipeline.drawing.sheet import WIDTH, Sheet, SheetPart, StillPicture
 from pipeline.geometry.angles import turned_about_z
 from pipeline.worlds.flight.places import NamedLandmark
 
@@ -385,7 +385,7 @@ def draw(
         if view.domain not in PARTS or row["until_s"] is None or not isinstance(EXAM_TASKS.get(row["task"]), ExamTask):
             continue
         second = float(row["until_s"])
-        stills = [Still(second, footage(second), f"{second:.1f} s")] if footage else []
+        stills = [StillPicture(second, footage(second), f"{second:.1f} s")] if footage else []
         found = PARTS[view.domain](view, row)
         if found:
             yield int(row["id"]), Sheet(f"{row['task']}: {row['text']}", found, notes(row), stills)

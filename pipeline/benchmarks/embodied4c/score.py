@@ -53,22 +53,24 @@ _UNITS: Final[Mapping[str, Unit]] = {
 }
 
 
-class Mark(NamedTuple):
+class ReplyPoints(NamedTuple):
     """Points of one reply, and why nothing was found in it; None: something was."""
 
     points: float
     unread: str | None
 
 
-def numeric(reply: str | None, truth: float, unit: str | None, tolerance: float, *, as_judge: bool = False) -> Mark:
+def numeric(
+    reply: str | None, truth: float, unit: str | None, tolerance: float, *, as_judge: bool = False
+) -> ReplyPoints:
     """Eq. 2, or with ``as_judge`` the code of table 6. A reply without a number earns 0 (table 6)."""
     if reply is None:
-        return Mark(0.0, None)
+        return ReplyPoints(0.0, None)
     number, why = find_number(reply, _UNITS.get(unit or ""))
     if number is None:
-        return Mark(0.0, why)
+        return ReplyPoints(0.0, why)
     said = float(number)
-    return Mark(as_table_6(said, truth) if as_judge else relative(said, truth, tolerance), None)
+    return ReplyPoints(as_table_6(said, truth) if as_judge else relative(said, truth, tolerance), None)
 
 
 def relative(said: float, truth: float, tolerance: float) -> float:

@@ -149,7 +149,7 @@ class ExamTask(CaseTask[Exam]):
 FILE: Final = TEMPLATES_DIR / "embodied4c" / "domain_far.yaml"
 
 
-class Far(NamedTuple):
+class BankTask(NamedTuple):
     """One question of the bank."""
 
     subject: str
@@ -159,12 +159,12 @@ class Far(NamedTuple):
 
 
 @cache
-def bank() -> tuple[Far, ...]:
+def bank() -> tuple[BankTask, ...]:
     """All of them, in the order of the file. Raises TemplateError for a file that cannot be read."""
     try:
         told = yaml.load(FILE.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
         found = tuple(
-            Far(subject, question, answer, tuple(accepted))
+            BankTask(subject, question, answer, tuple(accepted))
             for subject, rows in told.items()
             for question, answer, *accepted in rows
         )
@@ -181,7 +181,7 @@ ONLY_SEEN: Final = "only_pictures_tell"  # why the facts of a log with pictures 
 OTHERS: Final = 9  # answers of the same subject that are offered to who guesses
 
 
-class DomainFar(CaseTask[Exam]):
+class DomainFarTask(CaseTask[Exam]):
     """GEN: of the bank as many as the paper asks of each embodiment, no question twice, each at a moment of a log."""
 
     name = GEN
@@ -219,18 +219,18 @@ class DomainFar(CaseTask[Exam]):
 
 
 @cache
-def _of_domain(domain: str) -> tuple[Far, ...]:
+def _of_domain(domain: str) -> tuple[BankTask, ...]:
     """The part of the bank that one embodiment has, as large as the paper's."""
     order = sorted(bank(), key=lambda far: digest("domain-far", far.question))
     first = sum(PAPER[before][GEN] for before in DOMAINS[: DOMAINS.index(domain)])
     return tuple(order[first : first + PAPER[domain][GEN]])
 
 
-def _others(far: Far, known: Iterable[Far]) -> list[str]:
+def _others(far: BankTask, known: Iterable[BankTask]) -> list[str]:
     return [other.answer for other in known if other.subject == far.subject and other.answer != far.answer][:OTHERS]
 
 
-class OnesOwn(CaseTask[Exam]):
+class WrittenTask(CaseTask[Exam]):
     """Questions that people wrote about a log (`ExamRules.written`), of any sub-capability; numbers and words apart.
 
     Args:
@@ -377,6 +377,6 @@ EXAM_TASKS: Final[dict[str, CaseTask[Exam]]] = {
         for row in _ALL
     },
     **{sub: AssistedExamTask(sub) for sub in ("M/P", "E/E")},
-    GEN: DomainFar(),
-    **{task.name: task for task in (OnesOwn(numeric=True), OnesOwn(numeric=False))},
+    GEN: DomainFarTask(),
+    **{task.name: task for task in (WrittenTask(numeric=True), WrittenTask(numeric=False))},
 }

@@ -21,7 +21,7 @@ from pipeline.benchmarks.ergeobench.rules import SLOTS
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.templates import load_table
-from pipeline.geometry.views import View
+from pipeline.geometry.views import PinholeView
 from pipeline.llm.base import record
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.cases import Case
@@ -31,7 +31,7 @@ from pipeline.questions.model_authoring import (
     ModelAuthor,
     PromptArguments,
     SceneAuthoring,
-    Second,
+    SecondModel,
     Target,
     answered,
     facts_gave_none,
@@ -63,7 +63,7 @@ class AuthoredItem:
     proof: str
 
 
-def declared(view: ErgeoView) -> Sequence[View]:
+def declared(view: ErgeoView) -> Sequence[PinholeView]:
     """The views that a model is shown: those that people declared, then drawn ones."""
     return view.around[:VIEWS]
 
@@ -113,7 +113,7 @@ class GeoAuthor(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
             (picture,) = shown_in(row)
             _, image = shown[1].parts[2 * places[picture] : 2 * places[picture] + 2]
             item = AuthoredItem(0, row["wording"], row["answer"], tuple(row["wrong"]), "")
-            second = Second(ask[1], VisualInputs((image,), 1), self.check)
+            second = SecondModel(ask[1], VisualInputs((image,), 1), self.check)
             case = Case(*row["operands"])
             with refusing(case):
                 for measure in answered(item, view.scene.id, second, blind=False):
@@ -156,7 +156,9 @@ class GeoAuthor(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
                     _, picture = scene.second_shown.parts[2 * (item.picture - 1) : 2 * item.picture]
                     with refusing(case):
                         for measure in answered(
-                            item, scene.view.scene.id, Second(scene.asks[1], VisualInputs((picture,), 1), self.check)
+                            item,
+                            scene.view.scene.id,
+                            SecondModel(scene.asks[1], VisualInputs((picture,), 1), self.check),
                         ):
                             case.measured(measure)
             yield case.ask(item.answer, item.wrong, least=1)

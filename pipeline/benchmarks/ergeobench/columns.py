@@ -15,7 +15,7 @@ from pipeline.benchmarks.ergeobench.hypothesis import PARTS, country
 from pipeline.benchmarks.ergeobench.images import EMBODIED, PANORAMA, PictureRef, file_of, shown_in
 from pipeline.benchmarks.ergeobench.rules import DIMENSION_OF, GEO, SETTINGS
 from pipeline.core.templates import load_table
-from pipeline.geometry.views import View
+from pipeline.geometry.views import PinholeView
 from pipeline.questions.published import Columns
 
 OUT_OF_DISTRIBUTION: Final = "out_of_distribution"  # flag
@@ -71,7 +71,7 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def looks(shots: Iterable[PictureRef]) -> list[dict[str, float] | None]:
     """Where pictures look, as the column `views` has it."""
-    return [s.model_dump(include={f.name for f in _VIEW}) if isinstance(s, View) else None for s in shots]
+    return [s.model_dump(include={f.name for f in _VIEW}) if isinstance(s, PinholeView) else None for s in shots]
 
 
 def setting_of(row: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any, Final
 
 from pipeline.core.templates import load_table
-from pipeline.metrics.replies import Reading, json_objects, without_reasoning
+from pipeline.metrics.replies import ParsedReply, json_objects, without_reasoning
 from pipeline.questions.scoring_protocol import TOO_LONG, is_too_long
 
 PARTS: Final = ";"
@@ -131,7 +131,7 @@ class Hypothesis:
 
 def find_hypothesis(
     reply: str | None, required: Sequence[str], truth: Mapping[str, str | None] | None = None
-) -> Reading[Hypothesis]:
+) -> ParsedReply[Hypothesis]:
     """The place that a reply names.
 
     Args:
@@ -143,12 +143,12 @@ def find_hypothesis(
     ``unreadable_coordinates``, ``coordinates_out_of_range``, ``placeholder_coordinates``.
     """
     if reply is None or not reply.strip():
-        return Reading(None, "empty")
+        return ParsedReply(None, "empty")
     if is_too_long(reply):
-        return Reading(None, TOO_LONG)
+        return ParsedReply(None, TOO_LONG)
     fields, any_object = _fields(reply)
     if not fields:
-        return Reading(None, "no_place" if any_object else "no_json")
+        return ParsedReply(None, "no_place" if any_object else "no_json")
     said = {level: _name(fields, names) for level, names in FIELDS.items()}
     missing = next((level for level in FIELDS if level in required and not said[level]), None)
     if missing is None:
@@ -163,8 +163,8 @@ def find_hypothesis(
         lat_deg, lon_deg = point.value or (None, None)
         place = Hypothesis(told["country"], told["city"], told["street"], lat_deg, lon_deg)
         reason = f"unknown_{missing}" if missing else reason
-        return Reading(None, reason) if reason else Reading(place, None)
-    return Reading(None, f"missing_{missing}")
+        return ParsedReply(None, reason) if reason else ParsedReply(place, None)
+    return ParsedReply(None, f"missing_{missing}")
 
 
 def _name(fields: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -192,19 +192,19 @@ def _lowered(found: Mapping[str, Any]) -> dict[str, Any]:
     return {_NO_LETTER.sub("", str(key).lower()): value for key, value in found.items()}
 
 
-def _coordinates(fields: Mapping[str, Any]) -> Reading[tuple[float, float]]:
+def _coordinates(fields: Mapping[str, Any]) -> ParsedReply[tuple[float, float]]:
     pair = next((fields[name] for name in _PAIRS if name in fields and not _is_words(fields[name])), None)
     own = _lowered(pair) if isinstance(pair, dict) else fields
     lat, lon = (next((own[n] for n in names if own.get(n) is not None), None) for names in (_LAT, _LON))
     if lat is None and lon is None:
         if pair is None or (isinstance(pair, str) and is_unknown(pair)):
-            return Reading(None, "missing_coordinates" if pair is None else "unknown_coordinates")
+            return ParsedReply(None, "missing_coordinates" if pair is None else "unknown_coordinates")
         angles = [(_angle(x)) for x in pair] if isinstance(pair, list) else _angles(str(pair))
     else:
         if any(
             x is None or (isinstance(x, str) and is_unknown(x) and not any(map(str.isdigit, x))) for x in (lat, lon)
         ):
-            return Reading(None, "missing_coordinates" if None in (lat, lon) else "unknown_coordinates")
+            return ParsedReply(None, "missing_coordinates" if None in (lat, lon) else "unknown_coordinates")
         angles = [_angle(lat), _angle(lon)]
     return _point(angles)
 
@@ -218,20 +218,20 @@ Angle = tuple[float, str]
 """Degrees with their sign, and the axis that a letter named: "lat", "lon" or ""."""
 
 
-def _point(angles: Sequence[Angle | None]) -> Reading[tuple[float, float]]:
+def _point(angles: Sequence[Angle | None]) -> ParsedReply[tuple[float, float]]:
     if len(angles) != 2 or angles[0] is None or angles[1] is None:
-        return Reading(None, "unreadable_coordinates")
+        return ParsedReply(None, "unreadable_coordinates")
     (one, first), (two, second) = angles[0], angles[1]
     if first and first == second:
-        return Reading(None, "unreadable_coordinates")
+        return ParsedReply(None, "unreadable_coordinates")
     lat, lon = (two, one) if first == "lon" or second == "lat" else (one, two)
     if not (math.isfinite(lat) and math.isfinite(lon)):
-        return Reading(None, "unreadable_coordinates")
+        return ParsedReply(None, "unreadable_coordinates")
     if abs(lat) > 90 or abs(lon) > 180:
-        return Reading(None, "coordinates_out_of_range")
+        return ParsedReply(None, "coordinates_out_of_range")
     if lat == 0 and lon == 0:
-        return Reading(None, "placeholder_coordinates")
-    return Reading((lat, lon), None)
+        return ParsedReply(None, "placeholder_coordinates")
+    return ParsedReply((lat, lon), None)
 
 
 def _angle(value: Any) -> Angle | None:

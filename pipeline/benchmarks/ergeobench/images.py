@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pipeline.core.identity import digest
-from pipeline.geometry.views import View, Whole
+from pipeline.geometry.views import PinholeView, WholeSphere
 from pipeline.questions.cases import Case
 
 FOLDER: Final = "views"
@@ -16,15 +16,15 @@ LONG_SIDE: Final = 1800  # of a whole panorama, at most (appendix F.1)
 PANORAMA: Final = "panorama"  # flag of a question that shows the whole picture
 EMBODIED: Final = "embodied"  # flag of a question that is asked in an environment
 VIEW_FACTS: Final = ("view_yaw", "view_pitch", "view_fov")
-WHOLE: Final = Whole(long_side=LONG_SIDE)
-SOURCE: Final = Whole()  # as wide as it was read: environments render from it
-PictureRef = View | Whole
+WHOLE: Final = WholeSphere(long_side=LONG_SIDE)
+SOURCE: Final = WholeSphere()  # as wide as it was read: environments render from it
+PictureRef = PinholeView | WholeSphere
 
 
 def show(case: Case, *shown: PictureRef) -> None:
     """Writes into a candidate what it shows, in order: views into its evidence, all else as flags."""
-    case.flags += [EMBODIED if own == SOURCE else PANORAMA for own in shown if not isinstance(own, View)]
-    for number, view in enumerate((own for own in shown if isinstance(own, View)), start=1):
+    case.flags += [EMBODIED if own == SOURCE else PANORAMA for own in shown if not isinstance(own, PinholeView)]
+    for number, view in enumerate((own for own in shown if isinstance(own, PinholeView)), start=1):
         for name, value in zip(VIEW_FACTS, (view.yaw_deg, view.pitch_deg, view.fov_deg), strict=True):
             case.fact(name, f"view {number}", value, "deg")
 
@@ -37,7 +37,7 @@ def shown_in(row: Mapping[str, Any]) -> tuple[PictureRef, ...]:
     for fact in row["evidence"] or ():
         if fact["name"] in VIEW_FACTS:
             found.setdefault(fact["subject"], []).append(fact["value"])
-    views = [View(yaw_deg=yaw, pitch_deg=pitch, fov_deg=fov) for yaw, pitch, fov in found.values()]
+    views = [PinholeView(yaw_deg=yaw, pitch_deg=pitch, fov_deg=fov) for yaw, pitch, fov in found.values()]
     return (*whole, *views)
 
 

@@ -26,7 +26,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import Model
 from pipeline.core.templates import load_table
-from pipeline.geometry.views import View, is_in, turned_deg
+from pipeline.geometry.views import PinholeView, is_in, turned_deg
 from pipeline.metrics.words import is_named
 from pipeline.questions.harness import Harness, Marking
 from pipeline.questions.published import Published, read_own
@@ -175,7 +175,7 @@ def explored(views: FloatArray | None) -> dict[str, float]:
     fov, seen = Fov(base_deg=FOV_DEG), np.zeros(DIRECTIONS, dtype=bool)
     for own_yaw, own_pitch, zoom in np.unique(views, axis=0).tolist():
         if -90 <= own_pitch <= 90 and 1 <= zoom <= ZOOM_MAX:
-            shot = View(yaw_deg=turned_deg(own_yaw), pitch_deg=own_pitch, fov_deg=fov.of(zoom))
+            shot = PinholeView(yaw_deg=turned_deg(own_yaw), pitch_deg=own_pitch, fov_deg=fov.of(zoom))
             seen |= is_in(shot, yaw, pitch)
     turns = np.abs((np.diff(views[:, 0]) + 180) % 360 - 180) > TURN_DEG
     zoomed = views[:, 2] > 1

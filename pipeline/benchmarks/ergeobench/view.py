@@ -20,8 +20,8 @@ from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_table
-from pipeline.geometry.views import View, turned_deg
-from pipeline.questions.gate import Shown, alike
+from pipeline.geometry.views import PinholeView, turned_deg
+from pipeline.questions.gate import ShownScene, alike
 from pipeline.questions.rules import Measure, rule
 from pipeline.worlds.panorama.facts import Panorama, PanoramaLandmark, PanoramaObject, PanoramaScene
 
@@ -46,7 +46,7 @@ class ErgeoView:
         self.facts: Panorama = scene.facts
         self.landmarks = {f"map {own.id}": own for own in self.facts.landmarks}
         self.objects: tuple[PanoramaObject, ...] = (*self.facts.objects, *self._mapped())
-        self._shows: dict[View, tuple[BoolArray, BoolArray]] = {}
+        self._shows: dict[PinholeView, tuple[BoolArray, BoolArray]] = {}
         self._may_be: dict[str, IntArray] = {}
 
     def _mapped(self) -> Iterator[PanoramaObject]:
@@ -107,10 +107,10 @@ class ErgeoView:
         return tuple(found)
 
     @cached_property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownScene:
         """The panorama, or views out of it."""
         seen = ("kind", "look", "side", "nearness", "place", "yaw", "region")
-        return Shown("panorama", dict.fromkeys(seen, 0.0), frozenset(self.facts.complete))
+        return ShownScene("panorama", dict.fromkeys(seen, 0.0), frozenset(self.facts.complete))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -192,15 +192,15 @@ class ErgeoView:
         """Whether it can be asked about by its label."""
         return all(measure.holds for measure in self.measures(i))
 
-    def whole(self, shot: View) -> BoolArray:
+    def whole(self, shot: PinholeView) -> BoolArray:
         """Which objects (n,) a view shows from edge to edge."""
         return self._seen(shot)[0]
 
-    def touched(self, shot: View) -> BoolArray:
+    def touched(self, shot: PinholeView) -> BoolArray:
         """Which objects (n,) a view may show any part of: all whose yaws it reaches, at whatever height."""
         return self._seen(shot)[1]
 
-    def _seen(self, shot: View) -> tuple[BoolArray, BoolArray]:
+    def _seen(self, shot: PinholeView) -> tuple[BoolArray, BoolArray]:
         if shot not in self._shows:
             yaw, width, _, _ = self.boxes.T
             found = extents(self.outlines, shot)
@@ -210,34 +210,34 @@ class ErgeoView:
             self._shows[shot] = whole, gap_deg < self.rules.apart_deg
         return self._shows[shot]
 
-    def extent(self, i: int, shot: View) -> FloatArray:
+    def extent(self, i: int, shot: PinholeView) -> FloatArray:
         """Leftmost and rightmost x, lowest and highest y (4,) of an object in a view."""
         return np.asarray(extents(self.outlines[i : i + 1], shot)[0])
 
-    def is_lone(self, i: int, shot: View) -> bool:
+    def is_lone(self, i: int, shot: PinholeView) -> bool:
         """Whether a view shows all of an object and nothing of another that its label may mean."""
         same = self.may_be(self.labels[i])
         return bool(self.whole(shot)[i]) and int(self.touched(shot)[same].sum()) == 1
 
-    def first_lone(self, i: int, shots: Iterable[View]) -> View | None:
+    def first_lone(self, i: int, shots: Iterable[PinholeView]) -> PinholeView | None:
         """The first of some views that shows an object so."""
         return next((shot for shot in shots if self.is_lone(i, shot)), None)
 
     @cached_property
-    def level(self) -> tuple[View, ...]:
+    def level(self) -> tuple[PinholeView, ...]:
         """Views all around, 10 degrees apart, from a drawn yaw on."""
         start = round(float(rng_for(self.scene.id, "views around").uniform(0, 360 / TURNS)), 2)
         return tuple(looking(start + 360 / TURNS * k) for k in range(TURNS))
 
     @cached_property
-    def around(self) -> tuple[View, ...]:
+    def around(self) -> tuple[PinholeView, ...]:
         """Declared views, then the level ones in a drawn order."""
         order = rng_for(self.scene.id, "order of views").permutation(TURNS).tolist()
         told = sorted(self.facts.views, key=lambda own: own.name)
-        declared = [View(yaw_deg=own.yaw_deg, pitch_deg=own.pitch_deg, fov_deg=own.fov_deg) for own in told]
+        declared = [PinholeView(yaw_deg=own.yaw_deg, pitch_deg=own.pitch_deg, fov_deg=own.fov_deg) for own in told]
         return (*declared, *(self.level[k] for k in order))
 
-    def towards(self, yaw_deg: float, low_deg: float, high_deg: float, rng: Generator) -> list[View]:
+    def towards(self, yaw_deg: float, low_deg: float, high_deg: float, rng: Generator) -> list[PinholeView]:
         """The level views, in a drawn order, in which a yaw lies so far to the right of the middle."""
         middle, half = (low_deg + high_deg) / 2, (high_deg - low_deg) / 2
         off = [abs(float(wrapped(yaw_deg - shot.yaw_deg - middle))) for shot in self.level]
@@ -266,7 +266,7 @@ def marks_of(view: ErgeoView, row: Mapping[str, Any]) -> dict[str, tuple[Picture
     members = members or [i for i, seen in enumerate(view.objects) if said & {seen.label, seen.name}]
     found: dict[str, tuple[PictureMark, ...]] = {}
     for file, shot in pictures_of(row):
-        if isinstance(shot, View) and members:
+        if isinstance(shot, PinholeView) and members:
             sides = np.clip((extents(view.outlines[members], shot) + 1) / 2, 0.0, 1.0)  # NaN stays: behind the camera
             found[file] = tuple(
                 PictureMark(view.labels[i], left, 1 - high, right - left, high - low)
@@ -285,7 +285,7 @@ def wrapped(degrees: FloatArray | float) -> FloatArray:
     return np.asarray((np.asarray(degrees, dtype=np.float64) + 180.0) % 360.0 - 180.0)
 
 
-def half_tangents(view: View) -> tuple[float, float]:
+def half_tangents(view: PinholeView) -> tuple[float, float]:
     """Tangents of the half angles of view across and down."""
     return view.width / 2 / view.focal_px, view.height / 2 / view.focal_px
 
@@ -301,7 +301,7 @@ def outlines(yaw_deg: FloatArray, width_deg: FloatArray, low_deg: FloatArray, hi
     return np.stack([level * np.sin(yaw), level * np.cos(yaw), np.sin(pitch)], axis=-1)
 
 
-def extents(outline: FloatArray, view: View) -> FloatArray:
+def extents(outline: FloatArray, view: PinholeView) -> FloatArray:
     """Leftmost and rightmost x, lowest and highest y (n, 4) of `outlines` (n, k, 3); NaN: partly behind the camera."""
     yaw, tilt = math.radians(view.yaw_deg), math.radians(view.pitch_deg)
     right, ahead, up = np.moveaxis(outline, -1, 0)
@@ -314,7 +314,7 @@ def extents(outline: FloatArray, view: View) -> FloatArray:
     return np.stack([x.min(1), x.max(1), y.min(1), y.max(1)], axis=-1)
 
 
-def half_width_deg(view: View) -> float:
+def half_width_deg(view: PinholeView) -> float:
     """Yaw from a view's middle to the farthest that it shows, at any height: in tilted views a corner."""
     across, down = half_tangents(view)
     tilt = abs(math.radians(view.pitch_deg))
@@ -322,7 +322,7 @@ def half_width_deg(view: View) -> float:
     return 180.0 if ahead <= 0 else math.degrees(math.atan2(across, ahead))
 
 
-def aimed(yaw_deg: float, pitch_deg: float, x: float, y: float) -> View | None:
+def aimed(yaw_deg: float, pitch_deg: float, x: float, y: float) -> PinholeView | None:
     """The view of `FOV_DEG` in which a direction lies at (x, y); None where no tilt brings it there."""
     across, down = half_tangents(looking(0.0))
     right, up = x * across, y * down
@@ -337,6 +337,8 @@ def aimed(yaw_deg: float, pitch_deg: float, x: float, y: float) -> View | None:
     return looking(yaw_deg - turn, math.degrees(tilt))
 
 
-def looking(yaw_deg: float, pitch_deg: float = 0.0) -> View:
+def looking(yaw_deg: float, pitch_deg: float = 0.0) -> PinholeView:
     """A view of `FOV_DEG`, to hundredths of a degree: what is told of it is then all of it."""
-    return View(yaw_deg=turned_deg(round(turned_deg(yaw_deg), 2)), pitch_deg=round(pitch_deg, 2) + 0.0, fov_deg=FOV_DEG)
+    return PinholeView(
+        yaw_deg=turned_deg(round(turned_deg(yaw_deg), 2)), pitch_deg=round(pitch_deg, 2) + 0.0, fov_deg=FOV_DEG
+    )

@@ -19,7 +19,7 @@ from pipeline.benchmarks.urbanvideo.columns import COLUMNS
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.tables import ReleaseListing
 from pipeline.core.templates import load_table
-from pipeline.questions.audited import Basis, Examined, leakage, named
+from pipeline.questions.audited import ExaminationInputs, Examined, leakage, named
 from pipeline.questions.choices import LETTERS
 from pipeline.questions.published import Published, read_own
 from pipeline.worlds.flight.observe.flight import COMPASS
@@ -49,7 +49,7 @@ class _Row:
         return max(range(len(self.texts)), key=lambda place: len(self.texts[place]))
 
 
-def examine(path: Path, basis: Basis) -> Examined:
+def examine(path: Path, basis: ExaminationInputs) -> Examined:
     """All that an audit of a released file says. Raises ConfigError where it cannot be read."""
     questions = read_own(path, COLUMNS)
     asked = Counter((q.scene_name, q.question_type, _plain(q.question)) for q in questions)

@@ -348,7 +348,7 @@ def orders(view: UrbanView, steps: Sequence[CaptionStep]) -> list[str]:
     return [f"order {n}" for n in range(first, first + len(steps) - 1)] or [f"movement {first}"]
 
 
-class Stretches:
+class StretchSubjects:
     """Facts about stretches of a flight: two of one subject are the same if half of the shorter is in the longer."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ from pipeline.benchmarks.urbanvideo.tasks.maps import ROW_SEPARATOR
 from pipeline.core.arrays import FloatArray
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.ground import Chart
-from pipeline.drawing.sheet import MOST_STILLS, WIDTH, Sheet, SheetPart, Still
+from pipeline.drawing.sheet import MOST_STILLS, WIDTH, Sheet, SheetPart, StillPicture
 from pipeline.geometry.bearings import picture_xy
 from pipeline.worlds.flight.places import NamedLandmark, shot_of
 
@@ -200,14 +200,14 @@ def draw(
         yield int(row["id"]), Sheet(f"{row['task']}: {row['text']}", parts, drawn.notes, stills)
 
 
-def _stills(plan: MapDrawing, drawn: DrawnMap, footage: DeliveredVideo) -> list[Still]:
+def _stills(plan: MapDrawing, drawn: DrawnMap, footage: DeliveredVideo) -> list[StillPicture]:
     """The moments that are asked about, then the best picture of each landmark."""
     view = plan.view
     stills, shown = [], set()
     for second, words in sorted(drawn.seconds.items()):
         marks = [mark for one in drawn.named if (mark := _prism(plan, one, second))]
         shown |= {(name, round(second)) for _, _, name in marks}
-        stills.append(Still(second, _frame(plan, footage, second), f"{second:.1f} s: {words}", marks))
+        stills.append(StillPicture(second, _frame(plan, footage, second), f"{second:.1f} s: {words}", marks))
     for one in drawn.named:
         shot = shot_of(view.flight, one.place.index, view.end_s)
         if shot is not None and not {(one.name, round(shot.second) + more) for more in (-1, 0, 1)} & shown:
@@ -215,7 +215,7 @@ def _stills(plan: MapDrawing, drawn: DrawnMap, footage: DeliveredVideo) -> list[
             corners = np.array([(left, top), (right, top), (right, bottom), (left, bottom), (left, top)])
             mark = _prism(plan, one, shot.second) or (one.kind, [corners], one.name)
             caption = f"{shot.second:.1f} s: {one.name}"
-            stills.append(Still(shot.second, _frame(plan, footage, shot.second), caption, [mark]))
+            stills.append(StillPicture(shot.second, _frame(plan, footage, shot.second), caption, [mark]))
     return stills[:MOST_STILLS]
 
 

@@ -26,7 +26,7 @@ _NOSES: Final = 7  # headings along a stretch
 _NOSE: Final = 15.0  # units
 
 
-class Flown(NamedTuple):
+class EvidenceMove(NamedTuple):
     """A movement that the evidence tells of, seconds of the video."""
 
     words: str
@@ -59,7 +59,7 @@ class DrawnMap:
     ground: Ground
     map: Canvas
     named: Sequence[NamedMark]
-    flown: Sequence[Flown]
+    flown: Sequence[EvidenceMove]
     parts: list[SheetPart] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: dict[float, str] = field(default_factory=dict)
@@ -159,11 +159,11 @@ class MapDrawing:
         return ground, canvas
 
 
-def flown_in(row: Mapping[str, Any]) -> list[Flown]:
+def flown_in(row: Mapping[str, Any]) -> list[EvidenceMove]:
     """The movements that the evidence tells of, in order, each once."""
     starts, ends = facts(row, "start"), facts(row, "end")
     found = {(words, start, end): None for (words, start), (_, end) in zip(starts, ends, strict=True)}
-    return [Flown(*one) for one in found]
+    return [EvidenceMove(*one) for one in found]
 
 
 def facts(row: Mapping[str, Any], name: str) -> list[tuple[str, float]]:
@@ -198,7 +198,7 @@ def _says(text: str, label: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text, re.IGNORECASE) is not None
 
 
-def heights(plan: MapDrawing, row: Mapping[str, Any], flown: Sequence[Flown]) -> SheetPart:
+def heights(plan: MapDrawing, row: Mapping[str, Any], flown: Sequence[EvidenceMove]) -> SheetPart:
     """Height above take-off, with the stretch that is asked about and its movements."""
     view = plan.view
     chart = Chart("height above take-off", view.t_s, view.height_m, view.end_s, None)

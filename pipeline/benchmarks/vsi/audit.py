@@ -28,7 +28,16 @@ from pipeline.core.identity import question_ids
 from pipeline.core.schema import Finding, Rejection
 from pipeline.core.templates import load_template
 from pipeline.questions.arrays import ArrayTask
-from pipeline.questions.audited import Audited, Basis, Coverage, Examined, Miss, audit_table, leakage, summaries
+from pipeline.questions.audited import (
+    Audited,
+    Coverage,
+    ExaminationInputs,
+    Examined,
+    Miss,
+    audit_table,
+    leakage,
+    summaries,
+)
 from pipeline.questions.choices import LETTERS, number_of
 from pipeline.questions.published import Published, read_published
 from pipeline.questions.task import Number
@@ -53,7 +62,7 @@ TOLERANCES: Final = {"object_abs_distance": (0.1, "m")}
 _OPTION: Final = re.compile(r"\s*\(?([A-J])[.:)]\s*(.*?)\s*", re.DOTALL)
 
 
-def examine(path: Path, basis: Basis) -> Examined:
+def examine(path: Path, basis: ExaminationInputs) -> Examined:
     """All that an audit of a released file says."""
     questions = read_published(path, (COLUMNS, REVSI_COLUMNS))
     table = audit_table(audit(questions, basis.scenes, basis.rules))

@@ -27,7 +27,7 @@ from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
 from pipeline.core.arrays import FloatArray
 from pipeline.core.video_spec import VideoSpec
 from pipeline.drawing.canvas import Canvas
-from pipeline.drawing.sheet import MOST_STILLS, WIDTH, Sheet, SheetPart, Still
+from pipeline.drawing.sheet import MOST_STILLS, WIDTH, Sheet, SheetPart, StillPicture
 from pipeline.geometry.floors import footprints
 from pipeline.questions.arrays import ArrayTask
 
@@ -301,7 +301,7 @@ def draw(
         yield int(row["id"]), Sheet(f"{row['task']}: {row['text']}", parts, drawn.notes, stills)
 
 
-def _stills(plan: SceneDrawing, named: Sequence[NamedBox], footage: DeliveredVideo) -> list[Still]:
+def _stills(plan: SceneDrawing, named: Sequence[NamedBox], footage: DeliveredVideo) -> list[StillPicture]:
     """The picture that shows each object best, those of one second as one; the first few."""
     by_second: dict[float, list[NamedBox]] = {}
     for one in dict.fromkeys(named):
@@ -312,7 +312,7 @@ def _stills(plan: SceneDrawing, named: Sequence[NamedBox], footage: DeliveredVid
         lines = plan.cameras.lines(second, plan.view.boxes.take(np.array([one.index for one in shown])))
         marks = [(one.kind, edges, one.name) for one, edges in zip(shown, lines, strict=True)]
         caption = f"{second:.1f} s: {', '.join(one.name for one in shown)}"
-        stills.append(Still(second, plan.cameras.content(footage(second)), caption, marks))
+        stills.append(StillPicture(second, plan.cameras.content(footage(second)), caption, marks))
     return stills
 
 

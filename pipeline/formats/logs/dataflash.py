@@ -18,7 +18,7 @@ from pipeline.core.templates import load_table
 from pipeline.formats.logs.frames import enu_from_ned, flu_to_enu, quaternion
 from pipeline.formats.logs.log import (
     GOOD_FIX,
-    Damage,
+    DamagedBytes,
     Log,
     Series,
     damage_findings,
@@ -50,7 +50,7 @@ _TRUSTED: Final = {
 Columns = Mapping[str, FloatArray]  # fields (N,) in the units of the log's documentation
 
 
-class Messages(NamedTuple):
+class MessageColumns(NamedTuple):
     """Numbers of the messages asked for, by message and field, and findings about damage of the file."""
 
     tables: Mapping[str, Columns]
@@ -66,11 +66,11 @@ class _Format:
     starts: list[int] = field(default_factory=list)
 
 
-def read_binary(raw: bytes, wanted: Collection[str]) -> Messages:
+def read_binary(raw: bytes, wanted: Collection[str]) -> MessageColumns:
     """The wanted messages of a ``.bin`` log; of a damaged one, all that can be told apart."""
     formats: list[_Format | None] = [None] * 256
     formats[_FMT] = _Format("FMT", _FMT_BYTES, "", [])
-    damages: list[Damage] = []
+    damages: list[DamagedBytes] = []
     at, end, before, last = 0, len(raw), 0, formats[_FMT]
     while at < end:
         known = formats[raw[at + 2]] if raw[at : at + 2] == HEAD and at + 3 <= end else None
@@ -79,7 +79,7 @@ def read_binary(raw: bytes, wanted: Collection[str]) -> Messages:
             after = _next_record(raw, before + 1, formats)
             if after < at and last is not None and last.starts[-1:] == [before + 3]:
                 last.starts.pop()  # the record before was of another type, and with that of another length
-            damages.append(Damage(at if after >= at else before, after))
+            damages.append(DamagedBytes(at if after >= at else before, after))
         else:
             before, last = at, known
             if known.name == "FMT":
@@ -91,7 +91,7 @@ def read_binary(raw: bytes, wanted: Collection[str]) -> Messages:
     for one in formats:
         if one is not None and one.starts and one.name not in tables:
             tables[one.name] = _numbers(raw, one)
-    return Messages(tables, damage_findings(end, damages))
+    return MessageColumns(tables, damage_findings(end, damages))
 
 
 def _next_record(raw: bytes, start: int, formats: list[_Format | None]) -> int:
@@ -133,7 +133,7 @@ def _numbers(raw: bytes, one: _Format) -> Columns:
     }
 
 
-def read_text(text: str, wanted: Collection[str]) -> Messages:
+def read_text(text: str, wanted: Collection[str]) -> MessageColumns:
     """The wanted messages of a ``.log`` file: ``NAME, value, …`` a line, in units; broken lines are left out."""
     *lines, rest = text.split("\n")
     fields: dict[str, list[str]] = {}
@@ -158,7 +158,7 @@ def read_text(text: str, wanted: Collection[str]) -> Messages:
     if rest.strip():  # a number that lost its last digits looks like any other
         message = "the log ends in the middle of a line, which was left out"
         findings.append(note("truncated", "log", message, "if the flight goes on, copy the log again"))
-    return Messages(tables, tuple(findings))
+    return MessageColumns(tables, tuple(findings))
 
 
 Tables = Mapping[str, Columns]

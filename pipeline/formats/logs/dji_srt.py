@@ -105,14 +105,14 @@ def metres(values: FloatArray) -> FloatArray:
     return values[:, 0] * np.where(values[:, 1] == 1.0, FEET_M, 1.0)
 
 
-class Order(NamedTuple):
+class CoordinateOrder(NamedTuple):
     """Which number of GPS() is the latitude, and how that is known: by "range", "distance" or "form"."""
 
     latitude_first: bool
     known_by: str
 
 
-def order_of(pair: FloatArray, home: FloatArray, distance_m: FloatArray, with_altitude: bool) -> Order:
+def order_of(pair: FloatArray, home: FloatArray, distance_m: FloatArray, with_altitude: bool) -> CoordinateOrder:
     """Tells the order of GPS() from what only one order allows.
 
     Args:
@@ -124,7 +124,7 @@ def order_of(pair: FloatArray, home: FloatArray, distance_m: FloatArray, with_al
     """
     size = np.median(np.abs(pair), axis=0)
     if size.max() > 90.0:  # no latitude
-        return Order(bool(size[1] > 90.0), "range")
+        return CoordinateOrder(bool(size[1] > 90.0), "range")
     if np.isnan(home).any(1).all() and np.nanmin(distance_m, initial=np.inf) < _AT_HOME_M:
         home = np.broadcast_to(pair[np.nanargmin(distance_m)], pair.shape)
     there = (distance_m > _DISCERNIBLE_M) & np.isfinite(home).all(1)
@@ -135,8 +135,8 @@ def order_of(pair: FloatArray, home: FloatArray, distance_m: FloatArray, with_al
             far = np.hypot(offset[:, 0], offset[:, 1])
             miss.append(float(np.median(np.abs(far / distance_m[there] - 1.0))))
         if min(miss) < _AGREES and max(miss) > _AGREES + _TELLS_APART * min(miss):
-            return Order(miss[1] < miss[0], "distance")
-    return Order(with_altitude, "form")
+            return CoordinateOrder(miss[1] < miss[0], "distance")
+    return CoordinateOrder(with_altitude, "form")
 
 
 TIMING: Final = re.compile(r"(\d{1,3}):(\d\d):(\d\d)[,.](\d{3})\s*-->")
@@ -147,7 +147,7 @@ _PACE_NEEDS_S: Final = 10.0  # of video; less says nothing beside a clock of who
 _BEGINNING: Final = datetime(1970, 1, 1)
 
 
-class Cues(NamedTuple):
+class SubtitleCues(NamedTuple):
     """The subtitles of a file.
 
     Attributes:
@@ -163,7 +163,7 @@ class Cues(NamedTuple):
     clock: Clock
 
 
-def cues(text: str) -> Cues | None:
+def cues(text: str) -> SubtitleCues | None:
     """The subtitles of a text, None if there is none: neither a cue time nor a wall clock."""
     timings = list(TIMING.finditer(text))
     if timings:
@@ -171,16 +171,18 @@ def cues(text: str) -> Cues | None:
         t_s = np.round(np.array([m.groups() for m in timings]).astype(np.float64) @ [3600.0, 60.0, 1.0, 1e-3], 3)
         wall_s = _wall_clock(text, starts)
         if len(t_s) < 2 or np.ptp(t_s) > 0 or np.isnan(wall_s).any():
-            return Cues(starts, t_s, wall_s, "video")
-        return Cues(starts, np.round(wall_s - wall_s[0], 3), wall_s, "local")  # all cues bear one time: they have none
+            return SubtitleCues(starts, t_s, wall_s, "video")
+        return SubtitleCues(
+            starts, np.round(wall_s - wall_s[0], 3), wall_s, "local"
+        )  # all cues bear one time: they have none
     starts = np.array([match.start() for match in WALL.finditer(text)], dtype=np.intp)
     if not len(starts):
         return None
     wall_s = _wall_clock(text, starts)
-    return Cues(starts, np.round(wall_s - wall_s[0], 3), wall_s, "local")
+    return SubtitleCues(starts, np.round(wall_s - wall_s[0], 3), wall_s, "local")
 
 
-def interrupted(found: Cues) -> BoolArray:
+def interrupted(found: SubtitleCues) -> BoolArray:
     """Cues (N,) before which the wall clock went on for over `INTERRUPTED_S` more than the video, and than usual."""
     begins = np.zeros(len(found.t_s), dtype=bool)
     known = np.flatnonzero(np.isfinite(found.wall_s))
@@ -190,7 +192,7 @@ def interrupted(found: Cues) -> BoolArray:
     return begins
 
 
-def clock_findings(found: Cues, begins: BoolArray) -> list[Finding]:
+def clock_findings(found: SubtitleCues, begins: BoolArray) -> list[Finding]:
     """Interruptions of the recording, and whether the video runs as fast as the wall clock.
 
     Slow motion and hyperlapse do not; interruptions are not counted as slowness.
@@ -326,11 +328,11 @@ def _flight(path: Path, subtitles: str) -> Log:
 
 
 def _log(
-    found: Cues,
+    found: SubtitleCues,
     fields: dict[str, FloatArray],
     place: FloatArray,
     dialect: IntArray,
-    orders: dict[int, Order],
+    orders: dict[int, CoordinateOrder],
 ) -> Log:
     t_s, kinds = found.t_s, [kind for kind in _NAMES if (dialect == kind).any()]
     paused = interrupted(found)
@@ -371,7 +373,7 @@ def _heights(fields: dict[str, FloatArray]) -> tuple[FloatArray, list[str]]:
     return height, list(found)
 
 
-def _places(fields: dict[str, FloatArray]) -> tuple[FloatArray, IntArray, dict[int, Order]]:
+def _places(fields: dict[str, FloatArray]) -> tuple[FloatArray, IntArray, dict[int, CoordinateOrder]]:
     """WGS84 (N, 3) of each cue, the dialect it is in, and the order of GPS() in each of its dialects."""
     sides = [np.where(fields[name][:, 1] == 1.0, -1.0, 1.0) * fields[name][:, 0] for name in ("latitude", "longitude")]
     place = np.column_stack([*sides, fields["abs_alt"][:, 0]])
@@ -391,7 +393,7 @@ def _places(fields: dict[str, FloatArray]) -> tuple[FloatArray, IntArray, dict[i
 
 
 def _findings(
-    t_s: FloatArray, kinds: list[int], heights: list[str], orders: dict[int, Order], from_camera: bool
+    t_s: FloatArray, kinds: list[int], heights: list[str], orders: dict[int, CoordinateOrder], from_camera: bool
 ) -> list[Finding]:
     found = []
     if len(kinds) > 1:

@@ -39,7 +39,7 @@ from pipeline.formats.logs.klv import KlvStream, read_payload
 from pipeline.formats.logs.log import (
     GOOD_FIX,
     Clock,
-    Damage,
+    DamagedBytes,
     Log,
     Series,
     damage_findings,
@@ -106,11 +106,11 @@ class Gpmf:
         else:
             packets = [TrackPacket(float("nan"), float("nan"), file_bytes(path))]
         size, bounds = 0, []
-        damages: list[Damage] = []
+        damages: list[DamagedBytes] = []
         streams: list[tuple[int, KlvStream]] = []
         for number, packet in enumerate(packets):
             payload = read_payload(packet.raw, _KEYS)
-            damages += [Damage(size + damage.start, size + damage.stop) for damage in payload.damages]
+            damages += [DamagedBytes(size + damage.start, size + damage.stop) for damage in payload.damages]
             size += len(packet.raw)
             bounds.append((packet.t_s, packet.duration_s))
             streams += [(number, stream) for stream in payload.streams]

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
-from pipeline.formats.logs.log import Damage, finite
+from pipeline.formats.logs.log import DamagedBytes, finite
 
 DEPTH_MAX: Final = 8  # cameras nest two deep
 FIELDS_MAX: Final = 64  # of one structure; the widest known, of motors, has 30
@@ -36,7 +36,7 @@ _OPAQUE: Final = {"c": 1, "F": 4, "G": 16, "U": 16}  # bytes of what is no numbe
 _TYPE: Final = re.compile(r"([A-Za-z])(?:\[(\d{1,3})\])?")
 
 
-class Item(NamedTuple):
+class KlvItem(NamedTuple):
     """One item: how its data are written, and where they stand in the payload."""
 
     key: str
@@ -72,25 +72,25 @@ class KlvStream:
         return self.about.get(key, b"").decode("latin-1").strip("\0 ")
 
 
-class Payload(NamedTuple):
+class KlvPayload(NamedTuple):
     """The streams of a payload in their order, and the places in it that belong to no whole item."""
 
     streams: list[KlvStream]
-    damages: list[Damage]
+    damages: list[DamagedBytes]
 
 
-def read_payload(raw: bytes, keys: frozenset[str]) -> Payload:
+def read_payload(raw: bytes, keys: frozenset[str]) -> KlvPayload:
     """The streams of a payload whose data have one of some keys. Raises nothing, whatever the bytes."""
-    damages: list[Damage] = []
+    damages: list[DamagedBytes] = []
     streams: list[KlvStream] = []
     for device in _items(raw, 0, len(raw), damages):
         if device.key == "DEVC" and device.kind == "\0":
             _read_device(raw, device, keys, streams, damages, 1)
-    return Payload(streams, damages)
+    return KlvPayload(streams, damages)
 
 
 def _read_device(
-    raw: bytes, device: Item, keys: frozenset[str], streams: list[KlvStream], damages: list[Damage], depth: int
+    raw: bytes, device: KlvItem, keys: frozenset[str], streams: list[KlvStream], damages: list[DamagedBytes], depth: int
 ) -> None:
     name = ""
     for item in _items(raw, device.start, device.stop, damages):
@@ -103,15 +103,15 @@ def _read_device(
         elif item.kind == "\0" and depth < DEPTH_MAX:
             _read_device(raw, item, keys, streams, damages, depth + 1)
         elif item.kind == "\0":
-            damages.append(Damage(item.start, item.stop))
+            damages.append(DamagedBytes(item.start, item.stop))
 
 
 def _read_stream(
-    raw: bytes, stream: Item, device: str, keys: frozenset[str], damages: list[Damage]
+    raw: bytes, stream: KlvItem, device: str, keys: frozenset[str], damages: list[DamagedBytes]
 ) -> KlvStream | None:
     """The data of a stream, its last item; None where they have another key or no row, or do not fit what is told."""
     about: dict[str, bytes] = {}
-    data: Item | None = None
+    data: KlvItem | None = None
     for item in _items(raw, stream.start, stream.stop, damages):
         if item.key in keys:
             data = item
@@ -122,25 +122,27 @@ def _read_stream(
         return None
     values = _values(raw[data.start : data.stop], data, about)
     if values is None:
-        damages.append(Damage(data.start, data.stop))
+        damages.append(DamagedBytes(data.start, data.stop))
     return KlvStream(device, data.key, values, about) if values is not None and len(values) else None
 
 
-def _items(raw: bytes, start: int, stop: int, damages: list[Damage]) -> Iterator[Item]:
+def _items(raw: bytes, start: int, stop: int, damages: list[DamagedBytes]) -> Iterator[KlvItem]:
     """The items between two bytes, up to the first that is none."""
     while start < stop:
         if not any(raw[start : start + 4]):  # filled up with zeros: their end
             return
         length = int.from_bytes(raw[start + 6 : start + 8], "big") * (raw[start + 5] if start + 5 < stop else 0)
         if stop - start < _HEAD or not _FOURCC.fullmatch(raw, start, start + 4) or start + _HEAD + length > stop:
-            damages.append(Damage(start, stop))
+            damages.append(DamagedBytes(start, stop))
             return
         begin = start + _HEAD
-        yield Item(raw[start : start + 4].decode("latin-1"), chr(raw[start + 4]), raw[start + 5], begin, begin + length)
+        yield KlvItem(
+            raw[start : start + 4].decode("latin-1"), chr(raw[start + 4]), raw[start + 5], begin, begin + length
+        )
         start = begin + (length + 3 & ~3)
 
 
-def _values(data: bytes, item: Item, about: Mapping[str, bytes]) -> FloatArray | None:
+def _values(data: bytes, item: KlvItem, about: Mapping[str, bytes]) -> FloatArray | None:
     """The structures (n, k) of an item, scaled; None where type, size and scale do not fit one another."""
     fields = _fields(item, about)
     if fields is None or not 0 < len(fields) <= FIELDS_MAX:
@@ -162,7 +164,7 @@ def _values(data: bytes, item: Item, about: Mapping[str, bytes]) -> FloatArray |
     return finite(values)
 
 
-def _fields(item: Item, about: Mapping[str, bytes]) -> list[str] | None:
+def _fields(item: KlvItem, about: Mapping[str, bytes]) -> list[str] | None:
     """The type of each field of a structure: of simple types as many as fill it."""
     if item.kind != "?":
         width = np.dtype(_NUMBERS[item.kind]).itemsize if item.kind in _NUMBERS else _OPAQUE.get(item.kind)

@@ -125,7 +125,7 @@ def only_grounded(kinds: FloatArray | IntArray) -> str | None:
     return f"it is a {' and a '.join(NOT_AERIAL[int(kind)] for kind in told)}"
 
 
-class Damage(NamedTuple):
+class DamagedBytes(NamedTuple):
     """Bytes from ``start`` to before ``stop`` that belong to no record."""
 
     start: int
@@ -191,7 +191,7 @@ def pressure_height_m(hectopascal: FloatArray) -> FloatArray:
     return 44330.77 * (1.0 - (pressure / 1013.25) ** 0.190263)
 
 
-def damage_findings(size: int, damages: Sequence[Damage]) -> tuple[Finding, ...]:
+def damage_findings(size: int, damages: Sequence[DamagedBytes]) -> tuple[Finding, ...]:
     """The meaning of the damaged places of a file of ``size`` bytes: cut short, or holes."""
     found: list[Finding] = []
     holes = [damage for damage in damages if damage.stop < size]

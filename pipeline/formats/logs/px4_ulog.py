@@ -17,7 +17,7 @@ from pipeline.core.templates import load_table
 from pipeline.formats.logs.frames import enu_from_ned, flu_to_enu, heading_deg_of, lat_lon_deg, pitch_deg
 from pipeline.formats.logs.log import (
     GOOD_FIX,
-    Damage,
+    DamagedBytes,
     Log,
     Records,
     Series,
@@ -342,7 +342,7 @@ def read_topics(path: Path, wanted: Collection[str]) -> UlogRecording:
     if not raw.startswith(MAGIC):
         raise RawDataError(path, "not_ulog", "the file does not begin as a ULog does", "give a .ulg file of PX4")
     definitions = _Definitions(path, wanted)
-    damages: list[Damage] = []
+    damages: list[DamagedBytes] = []
     at, end, search = _HEADER_BYTES, len(raw), _HEADER_BYTES
     while at < end:
         size = raw[at] | raw[at + 1] << 8 if at + 3 <= end else end
@@ -364,7 +364,7 @@ def read_topics(path: Path, wanted: Collection[str]) -> UlogRecording:
         else:
             sync = raw.find(_SYNC, search)
             stop = sync if sync >= 0 else end
-            damages.append(Damage(min(at, stop), stop))
+            damages.append(DamagedBytes(min(at, stop), stop))
             after = search = stop + len(_SYNC)
         at = after
     return UlogRecording(definitions.tables(raw), definitions.dropouts_ms, damage_findings(end, damages))

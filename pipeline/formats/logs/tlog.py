@@ -23,7 +23,7 @@ from pipeline.core.schema import Finding
 from pipeline.formats.logs.frames import Gimbal, against_horizon, enu_from_ned, flu_to_enu, pitch_deg, quaternion
 from pipeline.formats.logs.log import (
     GOOD_FIX,
-    Damage,
+    DamagedBytes,
     Log,
     Records,
     Series,
@@ -64,14 +64,14 @@ class MessageTable(NamedTuple):
 def read_messages(raw: bytes, names: tuple[str, ...]) -> tuple[Mapping[str, MessageTable], tuple[Finding, ...]]:
     """The messages of these names whose checksum holds, in the order of the file, and findings about damage."""
     starts: dict[int, list[int]] = {_classes()[name].id: [] for name in names}
-    damages: list[Damage] = []
+    damages: list[DamagedBytes] = []
     at, end, before = 0, len(raw), 0
     while at < end:
         after = packet_end(raw, at)
         if after is None or after > end:
             # It may be the length of the packet before that is wrong; its checksum will not hold then.
             after = _next_packet(raw, before + 1)
-            damages.append(Damage(at if after >= at else before, after))
+            damages.append(DamagedBytes(at if after >= at else before, after))
         else:
             before = at
             kind = raw[at + 13] if raw[at + 8] == V1 else raw[at + 15] | raw[at + 16] << 8 | raw[at + 17] << 16

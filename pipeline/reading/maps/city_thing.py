@@ -92,7 +92,7 @@ class KindCoverage(Model):
     found: Annotated[int, Field(ge=0)] = Field(description="of these, those that are on the map")
 
 
-class Size(NamedTuple):
+class PointThingSize(NamedTuple):
     """How large things of a kind are that a map has as points: width across and depth along their facing, metres.
 
     ``base_m`` is the height of the foot where the map tells none.
@@ -105,7 +105,7 @@ class Size(NamedTuple):
 
 
 _TABLE: Final = load_table("city/looks")
-SIZES: Final[Mapping[str, Size]] = {kind: Size(*size) for kind, size in _TABLE["sizes"].items()}
+SIZES: Final[Mapping[str, PointThingSize]] = {kind: PointThingSize(*size) for kind, size in _TABLE["sizes"].items()}
 FLAT: Final = frozenset(_TABLE["flat"])
 SHAPES: Final[Mapping[str, Sequence[Sequence[Any]]]] = _TABLE["shapes"]  # of vehicles, by noun or kind
 VEHICLES: Final = ("car", "van", "truck", "bus")  # kinds

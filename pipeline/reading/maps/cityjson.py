@@ -18,7 +18,7 @@ import shapely
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.maps.feature import EVERYWHERE, Feature, MapBounds, Tally, named, usable_name
+from pipeline.reading.maps.feature import EVERYWHERE, FaultTally, Feature, MapBounds, named, usable_name
 
 if TYPE_CHECKING:
     import pyproj
@@ -71,7 +71,7 @@ def read_cityjson(
     vertices = _vertices(files, path, value)
     lat_lon = _lat_lon(files, path, system, vertices)
     inside = box.holds(lat_lon)
-    tally, features, things = Tally(), [], 0
+    tally, features, things = FaultTally(), [], 0
     for key, thing in objects.items():
         if not isinstance(thing, dict) or thing.get("type") not in KINDS or not thing.get("geometry"):
             continue
@@ -281,7 +281,7 @@ def _feature(
     rings: list[list[int]],
     vertices: FloatArray,
     system: _System,
-    tally: Tally,
+    tally: FaultTally,
     looks: dict[str, str],
 ) -> Feature | None:
     kind, facts, who = objects[key]["type"], _facts(objects, objects[key]), repr(key)[:80]

@@ -94,7 +94,7 @@ def box_around(origin: Origin, enu_m: FloatArray, radius_m: float) -> MapBounds:
     return MapBounds(origin.lat_deg, origin.lon_deg, float(half_lat), float(half_lon))
 
 
-class Tally:
+class FaultTally:
     """Counts what is wrong with the features of one file, by reason."""
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ def usable_name(name: str) -> bool:
     return bool(name.strip()) and len(name) <= NAME_MAX_CHARS and not controls
 
 
-def named(raw: object, who: str, tally: Tally) -> str | None:
+def named(raw: object, who: str, tally: FaultTally) -> str | None:
     """The name of a feature if it has a usable one; blanks are none."""
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return None

@@ -42,7 +42,7 @@ class NearbyRoads(NamedTuple):
     distance_m: float
 
 
-class Within(NamedTuple):
+class ContainingArea(NamedTuple):
     """An area that holds a place."""
 
     area: Area
@@ -81,12 +81,12 @@ class Gazetteer:
                 found.append(NearbyRoads(road, away))
         return sorted(found, key=lambda near: (near.distance_m, near.road.id))
 
-    def within(self, lat_deg: float, lon_deg: float, kind: Kind) -> list[Within]:
+    def within(self, lat_deg: float, lon_deg: float, kind: Kind) -> list[ContainingArea]:
         """The areas of a kind that hold a place, the smallest first, with the distance to their borders."""
         point = shapely.Point(lon_deg, lat_deg)
         held = [i for i in self._polygons.query(point, predicate="covered_by").tolist() if self.areas[i].kind == kind]
         held.sort(key=lambda i: (self.areas[i].polygon.area, self.areas[i].by))
-        return [Within(self.areas[i], _border_m(self.areas[i].polygon, lat_deg, lon_deg)) for i in held]
+        return [ContainingArea(self.areas[i], _border_m(self.areas[i].polygon, lat_deg, lon_deg)) for i in held]
 
     def knows(self, kind: Kind) -> bool:
         """Whether it has any area of a kind."""

@@ -38,9 +38,9 @@ from pipeline.reading.maps.feature import (
     NAME_MAX_CHARS,
     NOT_THERE,
     PERHAPS,
+    FaultTally,
     Feature,
     MapBounds,
-    Tally,
     named,
 )
 
@@ -230,7 +230,7 @@ def read_osm(
     import osmium  # of the extra [flights], which scans need not have
 
     files.raw(path)  # digested, and sound enough to be opened
-    tally, features, ways, areas, lines = Tally(), [], 0, 0, BridgesAndWaters(keys)
+    tally, features, ways, areas, lines = FaultTally(), [], 0, 0, BridgesAndWaters(keys)
     try:
         with sorted_extract(path) as extract:
             things: Any = osmium.FileProcessor(extract).with_areas()
@@ -337,7 +337,7 @@ def _outlines(thing: Any) -> tuple[FloatArray, ...]:
 
 
 def _feature(
-    thing: Any, outlines: tuple[FloatArray, ...], tally: Tally, keys: Sequence[str], told: Sequence[str]
+    thing: Any, outlines: tuple[FloatArray, ...], tally: FaultTally, keys: Sequence[str], told: Sequence[str]
 ) -> Feature | None:
     year, own = thing.timestamp.year, f"node/{thing.id}"
     own = own if thing.is_node() else f"{'way' if thing.from_way() else 'relation'}/{thing.orig_id()}"

@@ -30,9 +30,9 @@ from pipeline.reading.maps.feature import (
     HEIGHT_MAX_M,
     METRES_PER_DEGREE,
     PERHAPS,
+    FaultTally,
     Feature,
     MapBounds,
-    Tally,
     named,
     usable_name,
 )
@@ -237,7 +237,7 @@ def read_geojson(
     crs = json.dumps(value.get("crs"))
     if value.get("crs") is not None and not crs.lower().strip('"}').endswith(WGS84_NAMES):
         raise files.fault(path, "not_wgs84", f"the file states the crs {crs[:200]}", "export it in WGS84 (EPSG:4326)")
-    tally, features = Tally(), []
+    tally, features = FaultTally(), []
     for place, entry in enumerate(entries):
         if is_way(entry):
             continue  # `streets` reads these
@@ -257,7 +257,7 @@ def read_geojson(
 
 
 def _feature(
-    entry: Any, place: int, walls: bool, tally: Tally, keys: Sequence[str], told: Sequence[str]
+    entry: Any, place: int, walls: bool, tally: FaultTally, keys: Sequence[str], told: Sequence[str]
 ) -> Feature | None:
     entry = entry if isinstance(entry, dict) else {}
     raw_facts, raw_geometry = entry.get("properties"), entry.get("geometry")

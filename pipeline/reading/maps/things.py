@@ -33,7 +33,7 @@ from pipeline.reading.maps.osm import KINDS, height_of
 from pipeline.reading.maps.read import read_context
 
 
-class Sort(NamedTuple):
+class KindNoun(NamedTuple):
     """A kind and a noun."""
 
     kind: str
@@ -43,16 +43,16 @@ class Sort(NamedTuple):
 _TABLE: Final = load_table("city/kinds")
 _TRAITS: Final = load_table("city/traits")
 _PREMISES: Final[Mapping[str, Mapping[str, str]]] = _TABLE["premises"]
-_THINGS: Final[Mapping[str, Mapping[str, Sort]]] = {
-    key: {value: Sort(*names) for value, names in things.items()} for key, things in _TABLE["things"].items()
+_THINGS: Final[Mapping[str, Mapping[str, KindNoun]]] = {
+    key: {value: KindNoun(*names) for value, names in things.items()} for key, things in _TABLE["things"].items()
 }
 _WHICH: Final = {source: (which["key"], which["seen"]) for source, which in _TABLE["which"].items()}
 _WHICH_KEYS: Final = tuple(key for key, _ in _WHICH.values())
 PART: Final = "building:part"  # of a building, with a height of its own
 STOP_POSITION: Final = "stop_position"  # where buses halt, on the roadway: nobody sees it
 _PERHAPS: Final[Mapping[str, str]] = _TABLE["perhaps"]
-_PERHAPS_VALUES: Final[Mapping[str, Mapping[str, Sort]]] = {
-    key: {value: Sort(*names) for value, names in sorts.items()} for key, sorts in _TABLE["perhaps_values"].items()
+_PERHAPS_VALUES: Final[Mapping[str, Mapping[str, KindNoun]]] = {
+    key: {value: KindNoun(*names) for value, names in sorts.items()} for key, sorts in _TABLE["perhaps_values"].items()
 }
 SEVERAL: Final = ";"  # between the values of one key
 _UNSEEN: Final = {key: frozenset(values) for key, values in _TABLE["unseen"].items()}
@@ -83,12 +83,12 @@ def places_of(placed: PlacedFeature) -> FloatArray:
     return np.array([o[:, :2].mean(0) for own in placed.outlines for o in own], dtype=np.float64).reshape(-1, 2)
 
 
-def _words() -> dict[str, Sort]:
-    found = {word: Sort(*names) for word, names in _TABLE["more"].items()}
+def _words() -> dict[str, KindNoun]:
+    found = {word: KindNoun(*names) for word, names in _TABLE["more"].items()}
     for table in _PREMISES.values():
         for value, noun in table.items():
-            found.setdefault(value.replace("_", " "), Sort(SHOP, noun))
-            found.setdefault(noun, Sort(SHOP, noun))
+            found.setdefault(value.replace("_", " "), KindNoun(SHOP, noun))
+            found.setdefault(noun, KindNoun(SHOP, noun))
     for things in _THINGS.values():
         for value, sort in things.items():
             found.setdefault(value.replace("_", " "), sort)
@@ -96,13 +96,13 @@ def _words() -> dict[str, Sort]:
     return found
 
 
-_WORDS: Final[Mapping[str, Sort]] = _words()
+_WORDS: Final[Mapping[str, KindNoun]] = _words()
 
 
 ALL_KINDS: Final = frozenset(sort.kind for sort in _WORDS.values()) | {BUILDING}
 
 
-def sort_of(tags: Mapping[str, str], solid: bool, is_point: bool) -> tuple[Sort, str] | None:
+def sort_of(tags: Mapping[str, str], solid: bool, is_point: bool) -> tuple[KindNoun, str] | None:
     """Kind and noun of a map's thing, and what of its tags says it; None: nothing that one would speak of.
 
     A building that is a shop as a whole, or a church, keeps the kind ``building`` and has the other noun.
@@ -119,7 +119,7 @@ def sort_of(tags: Mapping[str, str], solid: bool, is_point: bool) -> tuple[Sort,
     return _premises(tags) or _perhaps(tags)
 
 
-def _narrower(tags: Mapping[str, str], sort: Sort, source: str) -> tuple[Sort, str] | None:
+def _narrower(tags: Mapping[str, str], sort: KindNoun, source: str) -> tuple[KindNoun, str] | None:
     """The sort of a thing, narrowed by a second key; None where nobody sees it from afar."""
     if tags.get("public_transport") == STOP_POSITION:
         return None
@@ -128,10 +128,10 @@ def _narrower(tags: Mapping[str, str], sort: Sort, source: str) -> tuple[Sort, s
     key, seen = _WHICH[source]
     if key not in tags:
         return sort, source
-    return (Sort(sort.kind, seen[tags[key]]), f"{source}, {key}={tags[key]}") if tags[key] in seen else None
+    return (KindNoun(sort.kind, seen[tags[key]]), f"{source}, {key}={tags[key]}") if tags[key] in seen else None
 
 
-def _perhaps(tags: Mapping[str, str]) -> tuple[Sort, str] | None:
+def _perhaps(tags: Mapping[str, str]) -> tuple[KindNoun, str] | None:
     """What may be called by a kind: offices, workshops, a café that is a bar too; a water tower for a tower."""
     for key, sorts in _PERHAPS_VALUES.items():
         if tags.get(key) in sorts:
@@ -139,9 +139,9 @@ def _perhaps(tags: Mapping[str, str]) -> tuple[Sort, str] | None:
     for key, nouns in _PREMISES.items():
         several = [nouns[part.strip()] for part in tags.get(key, "").split(SEVERAL) if part.strip() in nouns]
         if several:
-            return Sort(SHOP, several[0]), f"{key}={tags[key]}"
+            return KindNoun(SHOP, several[0]), f"{key}={tags[key]}"
     found = next((key for key in _PERHAPS if tags.get(key, "no") != "no"), None)
-    return None if found is None else (Sort(SHOP, _PERHAPS[found]), f"{found}={tags[found]}")
+    return None if found is None else (KindNoun(SHOP, _PERHAPS[found]), f"{found}={tags[found]}")
 
 
 def doubt_of(tags: Mapping[str, str], source: str, kind: str) -> str | None:
@@ -190,29 +190,29 @@ def words_of(tags: Mapping[str, str], is_point: bool) -> frozenset[str]:
     return frozenset(found | (set(premises[0]) if premises else set()))
 
 
-def _premises(tags: Mapping[str, str]) -> tuple[Sort, str] | None:
+def _premises(tags: Mapping[str, str]) -> tuple[KindNoun, str] | None:
     for key, nouns in _PREMISES.items():
         if tags.get(key) in nouns:
-            return Sort(SHOP, nouns[tags[key]]), f"{key}={tags[key]}"
+            return KindNoun(SHOP, nouns[tags[key]]), f"{key}={tags[key]}"
     if tags.get("shop", "no") not in ("no", "vacant"):
-        return Sort(SHOP, "shop"), f"shop={tags['shop']}"  # of some sort that has no word here
+        return KindNoun(SHOP, "shop"), f"shop={tags['shop']}"  # of some sort that has no word here
     return None
 
 
-def _building(tags: Mapping[str, str]) -> tuple[Sort, str]:
+def _building(tags: Mapping[str, str]) -> tuple[KindNoun, str]:
     premises = _premises(tags)
     if premises:
-        return Sort(BUILDING, premises[0].noun), premises[1]
+        return KindNoun(BUILDING, premises[0].noun), premises[1]
     if tags.get("amenity") == "place_of_worship" and tags.get("religion") == "christian":
-        return Sort(BUILDING, CHRISTIAN), "amenity=place_of_worship, religion=christian"
+        return KindNoun(BUILDING, CHRISTIAN), "amenity=place_of_worship, religion=christian"
     for key in ("noun", "building", "man_made", "amenity", "historic", "leisure", "kind"):
         noun = NOUN_OF.get(tags.get(key, "").casefold().replace("_", " "), "")
         if noun in BUILT:
-            return Sort(BUILDING, noun), f"{key}={tags[key]}"
+            return KindNoun(BUILDING, noun), f"{key}={tags[key]}"
     told = next(
         (f"{key}={tags[key]}" for key in ("building", "kind", "type") if key in tags), "an outline of a building"
     )
-    return Sort(BUILDING, BUILDING), told
+    return KindNoun(BUILDING, BUILDING), told
 
 
 COLOUR_MARGIN: Final = 10.0  # CIELAB: nearer to the word's colours than to any other's

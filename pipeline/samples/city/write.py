@@ -17,7 +17,7 @@ from pipeline.core.files import write_atomically
 from pipeline.core.schema import Origin
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.reading.maps.streets import STREET
-from pipeline.samples.common.city_plan import PLANS, CityPlan, Line, Planted, planted, streets
+from pipeline.samples.common.city_plan import PLANS, CentreLine, CityPlan, Planted, planted, streets
 from pipeline.samples.common.encode import json_bytes
 
 DATASET: Final = "sample_cities"
@@ -78,7 +78,7 @@ def _feature(thing: Planted, origin: Origin) -> dict[str, Any]:
     return {"type": "Feature", "id": thing.id, "properties": properties, "geometry": geometry}
 
 
-def _street(street: Line, origin: Origin) -> dict[str, Any]:
+def _street(street: CentreLine, origin: Origin) -> dict[str, Any]:
     geometry = {"type": "LineString", "coordinates": _lon_lat(np.array(street.line), origin)}
     properties = {"kind": STREET, "name": street.name}
     return {"type": "Feature", "id": street.id, "properties": properties, "geometry": geometry}

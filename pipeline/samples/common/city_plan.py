@@ -92,7 +92,7 @@ class Planted(NamedTuple):
     tags: tuple[tuple[str, str], ...] = ()  # further properties
 
 
-class Line(NamedTuple):
+class CentreLine(NamedTuple):
     """A street by its middle line."""
 
     id: str
@@ -100,15 +100,19 @@ class Line(NamedTuple):
     line: tuple[Vec2, ...]
 
 
-def streets(plan: CityPlan) -> tuple[Line, ...]:
+def streets(plan: CityPlan) -> tuple[CentreLine, ...]:
     """The streets of a city, with a corner wherever two meet."""
     (east, north), at = plan.size_m, PITCH_M
     found = [
-        Line(f"avenue-{i}", _AVENUES[i % len(_AVENUES)], tuple((i * at, j * at) for j in range(round(north / at) + 1)))
+        CentreLine(
+            f"avenue-{i}", _AVENUES[i % len(_AVENUES)], tuple((i * at, j * at) for j in range(round(north / at) + 1))
+        )
         for i in range(plan.columns + 1)
     ]
     found += [
-        Line(f"street-{j}", _STREETS[j % len(_STREETS)], tuple((i * at, j * at) for i in range(round(east / at) + 1)))
+        CentreLine(
+            f"street-{j}", _STREETS[j % len(_STREETS)], tuple((i * at, j * at) for i in range(round(east / at) + 1))
+        )
         for j in range(plan.rows + 1)
     ]
     return tuple(found)

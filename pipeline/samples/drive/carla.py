@@ -13,7 +13,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.files import write_atomically
 from pipeline.core.templates import load_table
 from pipeline.formats import carla_log
-from pipeline.formats.carla_log import MAGIC, TABLES, VERSION, Added, Records
+from pipeline.formats.carla_log import MAGIC, TABLES, VERSION, AddedActor, Records
 from pipeline.samples.drive.plan import DrivePlan, Light, Mover
 from pipeline.worlds.drive.readers.carla_recording import COLOURS, LAMPS
 
@@ -33,7 +33,7 @@ def write_log(folder: Path, plan: DrivePlan) -> None:
     lights = {light.id: light for light in plan.lights}
     added = [*(_light(plan, light) for light in lights.values()), *(_mover(n, m) for n, m in movers.items())]
     camera = EGO_ID + len(movers)
-    added.append(Added(0, camera, 5, (50.0, 0.0, 150.0), (0.0, -5.0, 0.0), "sensor.camera.rgb", _CAMERA))
+    added.append(AddedActor(0, camera, 5, (50.0, 0.0, 150.0), (0.0, -5.0, 0.0), "sensor.camera.rgb", _CAMERA))
     tables = {
         carla_log.POSITION: _records(carla_log.POSITION, movers, times_s),
         carla_log.KINEMATICS: _records(carla_log.KINEMATICS, _of(movers, {1, 2}), times_s),
@@ -55,7 +55,7 @@ def write_log(folder: Path, plan: DrivePlan) -> None:
 
 
 def recording_bytes(
-    map_name: str, elapsed_s: FloatArray, added: Sequence[Added], frames: Mapping[int, Sequence[Records]]
+    map_name: str, elapsed_s: FloatArray, added: Sequence[AddedActor], frames: Mapping[int, Sequence[Records]]
 ) -> bytes:
     """A recording: who comes into it when, and for each kind of packet the records of each frame."""
     steps = np.diff(elapsed_s, append=elapsed_s[-1:]).tolist()
@@ -82,25 +82,25 @@ def _text(text: str) -> bytes:
     return struct.pack("<H", len(raw)) + raw
 
 
-def _added(actor: Added) -> bytes:
+def _added(actor: AddedActor) -> bytes:
     said = b"".join(struct.pack("<B", _STRING) + _text(name) + _text(value) for name, value in actor.attributes.items())
     head = struct.pack("<IB6fI", actor.id, actor.kind, *actor.place, *actor.rotation, 0)
     return head + _text(actor.blueprint) + struct.pack("<H", len(actor.attributes)) + said
 
 
-def _mover(number: int, mover: Mover) -> Added:
+def _mover(number: int, mover: Mover) -> AddedActor:
     kind, blueprint = _BLUEPRINTS[mover.category]
     said = {"role_name": "hero" if number == EGO_ID else "autopilot"}
     if kind == 1:
         said["number_of_wheels"] = "2" if mover.category in {"cyclist", "motorcyclist"} else "4"
     if mover.colour:
         said["color"] = mover.colour
-    return Added(0, number, kind, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), blueprint, said)
+    return AddedActor(0, number, kind, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), blueprint, said)
 
 
-def _light(plan: DrivePlan, light: Light) -> Added:
+def _light(plan: DrivePlan, light: Light) -> AddedActor:
     x, y = plan.placed(light.u, light.v)
-    return Added(
+    return AddedActor(
         0, light.id, 3, (100 * x, -100 * y, 0.0), (0.0, 0.0, -plan.yaw_deg - 180.0), "traffic.traffic_light", {}
     )
 

@@ -21,7 +21,7 @@ from pipeline.worlds.drive.facts import Lamp, LightColour
 
 
 @dataclass(frozen=True)
-class Path:
+class LanePath:
     """Where a lane's middle runs.
 
     Attributes:
@@ -57,7 +57,7 @@ class Path:
 
 
 @dataclass(frozen=True)
-class Pace:
+class SpeedProfile:
     """How far along its path something is.
 
     Attributes:
@@ -90,7 +90,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Shift:
+class LaneChange:
     """A change of lane: so many metres to the left, from one time to another, as half a cosine."""
 
     start_s: float
@@ -122,7 +122,7 @@ class PlannedMotion:
     acceleration_mps2: FloatArray
 
 
-def move(path: Path, pace: Pace, shifts: tuple[Shift, ...], times_s: FloatArray) -> PlannedMotion:
+def move(path: LanePath, pace: SpeedProfile, shifts: tuple[LaneChange, ...], times_s: FloatArray) -> PlannedMotion:
     """Where something is at some times (N,), which way it looks, how fast it is."""
     along, speed, acceleration = pace.at(times_s)
     middle, yaw = path.at(along)
@@ -166,10 +166,10 @@ class Mover:
 
     id: str
     category: str
-    path: Path
-    pace: Pace
+    path: LanePath
+    pace: SpeedProfile
     size_m: Size
-    shifts: tuple[Shift, ...] = ()
+    shifts: tuple[LaneChange, ...] = ()
     blinks: tuple[tuple[float, float, Lamp], ...] = ()
     colour: str | None = None
 

@@ -30,7 +30,7 @@ _DTYPES: Final = {"uint64_t": "<u8", "int32_t": "<i4", "uint16_t": "<u2", "uint8
 
 
 @dataclass(frozen=True)
-class Topic:
+class LogTopic:
     """Messages of one kind.
 
     Attributes:
@@ -44,7 +44,7 @@ class Topic:
     fields: Mapping[str, tuple[str, Any]]
 
 
-def ulog_bytes(topics: Sequence[Topic], information: Mapping[str, str]) -> bytes:
+def ulog_bytes(topics: Sequence[LogTopic], information: Mapping[str, str]) -> bytes:
     """A whole file: definitions, then the data of all topics by time."""
     times = np.concatenate([topic.t_us for topic in topics])
     head = [_MAGIC + struct.pack("<Q", int(times.min())), _message(b"B", _NO_FLAGS)]
@@ -61,7 +61,7 @@ def _message(kind: bytes, body: bytes) -> bytes:
     return struct.pack("<H", len(body)) + kind + body
 
 
-def _definition(topic: Topic) -> str:
+def _definition(topic: LogTopic) -> str:
     named = {"timestamp": ("uint64_t", topic.t_us)} | dict(topic.fields)
     parts = []
     for name, (kind, values) in named.items():
@@ -70,7 +70,7 @@ def _definition(topic: Topic) -> str:
     return f"{topic.name}:{''.join(parts)}"
 
 
-def _data(number: int, topic: Topic) -> list[bytes]:
+def _data(number: int, topic: LogTopic) -> list[bytes]:
     """The data messages of a topic."""
     fields = {name: (_DTYPES[kind], np.shape(values)[1:], values) for name, (kind, values) in topic.fields.items()}
     layout = [("size", "<u2"), ("kind", "S1"), ("number", "<u2"), ("timestamp", "<u8")]
@@ -121,9 +121,9 @@ def with_estimator(plan: FlightPlan, pose: PilotPose) -> tuple[bytes, Origin]:
         "satellites_used": ("uint8_t", np.where(has_fix, 14, 2)),
     }
     topics = [
-        Topic("vehicle_local_position", t_us, local),
-        Topic("vehicle_global_position", t_us, world),
-        Topic("vehicle_gps_position", _stamps(receiver), gps),
+        LogTopic("vehicle_local_position", t_us, local),
+        LogTopic("vehicle_global_position", t_us, world),
+        LogTopic("vehicle_gps_position", _stamps(receiver), gps),
         *_attitudes(plan, pose),
     ]
     return ulog_bytes(topics, _INFORMATION), origin
@@ -146,11 +146,11 @@ def with_receiver(plan: FlightPlan, pose: PilotPose) -> tuple[bytes, Origin]:
         "satellites_used": ("uint8_t", np.where(has_fix, 12, 3)),
     }
     first = int(np.argmax(has_fix))
-    topics = [Topic("vehicle_gps_position", _stamps(at), gps), *_attitudes(plan, pose)]
+    topics = [LogTopic("vehicle_gps_position", _stamps(at), gps), *_attitudes(plan, pose)]
     return ulog_bytes(topics, _INFORMATION), _origin(np.array([lat[first], lon[first], alt[first]]) / [1e7, 1e7, 1e3])
 
 
-def _attitudes(plan: FlightPlan, pose: PilotPose) -> list[Topic]:
+def _attitudes(plan: FlightPlan, pose: PilotPose) -> list[LogTopic]:
     body, gimbal = _sampled(plan, pose, "attitude"), _sampled(plan, pose, "gimbal")
     half, zero = np.radians(gimbal.pitch_deg) / 2, np.zeros(len(gimbal.t_s))
     camera: dict[str, tuple[str, Any]] = {
@@ -159,9 +159,9 @@ def _attitudes(plan: FlightPlan, pose: PilotPose) -> list[Topic]:
     }
     standing = _sampled(plan, pose, "landed")
     return [
-        Topic("vehicle_land_detected", _stamps(standing), {"landed": ("bool", standing.xyz_m[:, 2] < _LANDED_M)}),
-        Topic("vehicle_attitude", _stamps(body), {"q": ("float", body.quat_ned_wxyz())}),
-        Topic("gimbal_device_attitude_status", _stamps(gimbal), camera),
+        LogTopic("vehicle_land_detected", _stamps(standing), {"landed": ("bool", standing.xyz_m[:, 2] < _LANDED_M)}),
+        LogTopic("vehicle_attitude", _stamps(body), {"q": ("float", body.quat_ned_wxyz())}),
+        LogTopic("gimbal_device_attitude_status", _stamps(gimbal), camera),
     ]
 
 

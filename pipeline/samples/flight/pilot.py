@@ -30,7 +30,7 @@ _LEAN_S: Final = 0.4  # over which leaning is smoothed
 
 
 @dataclass(frozen=True)
-class Move:
+class PilotMove:
     """One movement, or several at once.
 
     Attributes:
@@ -106,7 +106,7 @@ class PilotPose:
         )
 
 
-def fly(moves: tuple[Move, ...], start_xy: tuple[float, float], heading_deg: float, pitch_deg: float) -> PilotPose:
+def fly(moves: tuple[PilotMove, ...], start_xy: tuple[float, float], heading_deg: float, pitch_deg: float) -> PilotPose:
     """The flight of these moves from the ground, in steps of `STEP_S`."""
     ends = ends_s(moves)
     t = np.arange(round(ends[-1] / STEP_S) + 1) * STEP_S
@@ -126,7 +126,7 @@ def fly(moves: tuple[Move, ...], start_xy: tuple[float, float], heading_deg: flo
     return PilotPose(t, xyz, velocity, heading, lean, pitch_deg + _integral(tilt))
 
 
-def ends_s(moves: tuple[Move, ...]) -> FloatArray:
+def ends_s(moves: tuple[PilotMove, ...]) -> FloatArray:
     """When each move ends (M,), from the beginning of the flight."""
     return np.cumsum([move.seconds for move in moves]).round(3)
 
@@ -181,7 +181,7 @@ class FlightPlan:
     log: LogKind
     start_xy: tuple[float, float]
     heading_deg: float
-    moves: tuple[Move, ...]
+    moves: tuple[PilotMove, ...]
     goal: str
     camera: FlightCamera
     video_offset_s: float = 0.0
@@ -192,12 +192,12 @@ class FlightPlan:
     has_buildings: bool = True
 
 
-def _move(entry: dict[str, Any]) -> Move:
+def _move(entry: dict[str, Any]) -> PilotMove:
     """A move of the data, which may say what it comes to in the place of how long it lasts."""
     if "over" in entry:
         ramp = next(name for name in RAMP_S if name in entry)
         entry["seconds"] = lasting(entry.pop("over"), abs(entry[ramp]), ramp)
-    return Move(**entry)
+    return PilotMove(**entry)
 
 
 PLANS: Final = tuple(

@@ -21,7 +21,7 @@ from pipeline.core.identity import digest
 from pipeline.samples.common.camera import Lens, inverse
 from pipeline.samples.common.encode import VideoWriter, json_bytes, lines_bytes, png_bytes
 from pipeline.samples.indoor.render import SampleScan, scan
-from pipeline.samples.indoor.rooms import Furnished, RoomPlan
+from pipeline.samples.indoor.rooms import FurnishedRoom, RoomPlan
 from pipeline.samples.indoor.truth import SceneTruth, truth_of
 
 # The video; lowres_wide, depth and confidence keep every second pixel of it: 256x192, as in the dataset.
@@ -91,7 +91,7 @@ def _trajectory(made: SampleScan, stamps: list[str]) -> list[str]:
     return lines
 
 
-def _annotation(name: str, room: Furnished) -> dict[str, Any]:
+def _annotation(name: str, room: FurnishedRoom) -> dict[str, Any]:
     data: list[dict[str, Any]] = []
     for i, label in enumerate(room.labels):
         box = _box(room.boxes.center[i], 2 * room.boxes.half[i], room.boxes.axes[i])

@@ -16,7 +16,7 @@ from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.geometry.raycasting import Rays, RayScene
 from pipeline.samples.common.camera import TURN_BY_SKY, Lens, film, product
 from pipeline.samples.common.shapes import ColorArray, SampleMesh, SurfaceLook
-from pipeline.samples.indoor.rooms import Furnished, RoomPlan, furnish, world_T_plan
+from pipeline.samples.indoor.rooms import FurnishedRoom, RoomPlan, furnish, world_T_plan
 from pipeline.samples.indoor.surfaces import surfaces
 
 
@@ -116,7 +116,7 @@ class SampleScan:
     """
 
     plan: RoomPlan
-    room: Furnished
+    room: FurnishedRoom
     world_T_camera: FloatArray
     renderer: RoomRenderer
 

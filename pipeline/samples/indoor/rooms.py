@@ -70,7 +70,7 @@ class FurniturePart(NamedTuple):
     squareness: float = 0.0
 
 
-class Kind(NamedTuple):
+class FurnitureKind(NamedTuple):
     """A kind of furniture.
 
     Attributes:
@@ -107,8 +107,8 @@ def _parts(rows: list[dict[str, Any]]) -> tuple[FurniturePart, ...]:
 
 _PLAN: Final = load_table("samples/indoor_furniture")
 PROFILES: Final[dict[str, Profile]] = {k: tuple((r, h) for r, h in v) for k, v in _PLAN["profiles"].items()}
-KINDS: Final[dict[str, Kind]] = {
-    label: Kind(
+KINDS: Final[dict[str, FurnitureKind]] = {
+    label: FurnitureKind(
         tuple(raw["size_m"]),
         tuple((main, second) for main, second in raw.get("colors", [("white", "steel")])),
         _parts(raw["parts"]),
@@ -218,7 +218,7 @@ PLANS: Final = TypeAdapter(tuple[RoomPlan, ...]).validate_python(load_table("sam
 
 
 @dataclass(frozen=True)
-class Furnished:
+class FurnishedRoom:
     """A furnished plan in the world frame.
 
     Attributes:
@@ -239,14 +239,14 @@ def world_T_plan(plan: RoomPlan) -> FloatArray:
     return rigid(_upright(plan.world_turn_deg).T, plan.world_shift_m)
 
 
-def furnish(plan: RoomPlan) -> Furnished:
+def furnish(plan: RoomPlan) -> FurnishedRoom:
     """Puts everything in its place. The same plan gives the same scene to the last bit."""
     transform = world_T_plan(plan)
     boxes = _place(plan)
     floor = shapely.union_all([shapely.box(*rect) for rect in (*plan.rooms, *plan.doorways)]).simplify(0)
     mesh = join([*_furniture(plan, boxes), *_structure(plan, floor, boxes)], surfaces()[1]).moved(transform)
     turned = [moved(rigid(transform[:3, :3]), axes) for axes in boxes.axes]
-    return Furnished(
+    return FurnishedRoom(
         tuple(piece.label for piece in plan.pieces),
         Boxes(moved(transform, boxes.center), boxes.half, np.array(turned)),
         mesh,

@@ -25,7 +25,7 @@ from pipeline.samples.common.camera import Lens, inverse, product, rigid
 from pipeline.samples.common.encode import VideoWriter, json_bytes, lines_bytes
 from pipeline.samples.common.shapes import SampleMesh
 from pipeline.samples.indoor.render import scan
-from pipeline.samples.indoor.rooms import STRUCTURE, Furnished, RoomPlan
+from pipeline.samples.indoor.rooms import STRUCTURE, FurnishedRoom, RoomPlan
 from pipeline.samples.indoor.truth import SceneTruth, truth_of
 
 # An iPhone's video is 1920x1440; depth is 256x192, as here.
@@ -82,7 +82,7 @@ def _deflated(depth: npt.NDArray[np.float32]) -> bytes:
     return packer.compress(depth.astype("<f4").tobytes()) + packer.flush()
 
 
-def _annotation(name: str, room: Furnished) -> dict[str, Any]:
+def _annotation(name: str, room: FurnishedRoom) -> dict[str, Any]:
     groups = []
     for owner, label in enumerate((*room.labels, *STRUCTURE)):
         used = np.flatnonzero(room.mesh.owner == owner)
@@ -98,7 +98,7 @@ def _annotation(name: str, room: Furnished) -> dict[str, Any]:
     return {"sceneId": name, "appId": "Aligner.v2", "segGroups": groups}
 
 
-def _box(room: Furnished, index: int) -> dict[str, list[float]]:
+def _box(room: FurnishedRoom, index: int) -> dict[str, list[float]]:
     corners = room.boxes.corners()[index]
     return _obb(
         room.boxes.center[index], 2 * room.boxes.half[index], room.boxes.axes[index], corners.min(0), corners.max(0)

@@ -122,7 +122,7 @@ class PlantedSpot(NamedTuple):
         return (x, y) if self.name else (x + WILD_M, y + WILD_M)
 
 
-class Front(NamedTuple):
+class StreetWall(NamedTuple):
     """A wall on a street: its side, left -1 and right 1, and where it begins and ends along the street."""
 
     side: int
@@ -172,7 +172,7 @@ def box(thing: Planted) -> tuple[tuple[float, float], tuple[float, float]]:
     return (min(xs), min(ys)), (max(xs), max(ys))
 
 
-def fronts(among: list[Planted], street: PlannedStreet, along: float) -> list[Front]:
+def fronts(among: list[Planted], street: PlannedStreet, along: float) -> list[StreetWall]:
     """Walls on a street within reach of a place on it."""
     found = []
     for house in among:
@@ -182,7 +182,7 @@ def fronts(among: list[Planted], street: PlannedStreet, along: float) -> list[Fr
         if last - first < UNIT_M:
             continue
         if abs(lines[0] - (street.line + WALL_M)) < 0.1:
-            found.append(Front(1 if street.is_north else -1, first, last))
+            found.append(StreetWall(1 if street.is_north else -1, first, last))
         if abs(lines[1] - (street.line - WALL_M)) < 0.1:
-            found.append(Front(-1 if street.is_north else 1, first, last))
+            found.append(StreetWall(-1 if street.is_north else 1, first, last))
     return sorted(found)

@@ -18,7 +18,7 @@ from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import Finding
 from pipeline.core.templates import load_table
 from pipeline.geometry.angles import matrices, rate, rotated
-from pipeline.questions.gate import Shown
+from pipeline.questions.gate import ShownScene
 from pipeline.worlds.arm.facts import ArmCamera, Episode, EpisodeScene
 
 GRIPPER: Final = "gripper"  # subject of findings about it
@@ -31,8 +31,8 @@ TARGET: Final = "target"
 State = Literal["open", "closed"]
 
 _SHOWN: Final = load_table("shown")["arm"]
-FILMED: Final = Shown(**_SHOWN["filmed"])
-DRAWN: Final = Shown(**_SHOWN["drawn"], complete=None)
+FILMED: Final = ShownScene(**_SHOWN["filmed"])
+DRAWN: Final = ShownScene(**_SHOWN["drawn"], complete=None)
 GRIPPER_M: Final = 0.05  # ours, half a hand: where less of it is around its point, finger tips are all that is seen
 MAP_PX: Final = 250.0  # side of each map of that film
 LEAST_M: Final = 0.4  # shown to each side of the middle
@@ -136,7 +136,7 @@ class ArmView:
         return 2 * self.extent[1] * MARGIN / MAP_PX
 
     @cached_property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownScene:
         """Its film, or else the film that is drawn of it, to whoever is asked about it."""
         if self.scene.video is not None:
             kinds = frozenset(self.categories.tolist()) if self.facts.items_complete else frozenset[str]()

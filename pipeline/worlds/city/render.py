@@ -47,7 +47,7 @@ _STOREY_M: Final = 3.2  # of a building whose storeys the map does not state
 _DETAIL_M: Final = 140.0  # farther off, windows and lines are too fine
 
 
-class Sign(NamedTuple):
+class RenderedSign(NamedTuple):
     """Words that can be read in a picture, and the column and row of their middle."""
 
     words: str
@@ -68,7 +68,7 @@ class RenderedView(NamedTuple):
     color: Picture
     depth_m: npt.NDArray[np.float32]
     thing: IntArray
-    signs: tuple[Sign, ...]
+    signs: tuple[RenderedSign, ...]
 
 
 class CityRenderer:
@@ -145,9 +145,9 @@ class CityRenderer:
         line = (np.abs((point[:, :2] + 5.0) % 10.0 - 5.0) < 0.12).any(1) & (away_m < _DETAIL_M)
         return np.where(inside[:, None], _GROUND, _OUTSIDE) * np.where(line, _LINE, 1.0)[:, None]
 
-    def _signs(self, thing: IntArray) -> tuple[Sign, ...]:
+    def _signs(self, thing: IntArray) -> tuple[RenderedSign, ...]:
         """The signs that are large enough, from left to right."""
-        found: list[Sign] = []
+        found: list[RenderedSign] = []
         there = np.unique(thing[thing >= 0]).tolist()
         for i in sorted(there, key=lambda i: self._kind[i] == SHOP):  # words on a board stand on that
             own = self._city.things[i]
@@ -158,7 +158,7 @@ class CityRenderer:
             known = {sign.words for sign in found}
             lines = [words for words in (own.text if own.text not in known else None, own.type_shown) if words]
             x, y = int(column.mean()), int(row.mean())
-            found += [Sign(words, x, y + n * _LINE_PX) for n, words in enumerate(lines)]
+            found += [RenderedSign(words, x, y + n * _LINE_PX) for n, words in enumerate(lines)]
         return tuple(sorted(found, key=lambda sign: (sign.column, sign.row, sign.words)))
 
 

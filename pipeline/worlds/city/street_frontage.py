@@ -53,7 +53,7 @@ class StreetFrontage(NamedTuple):
     corner_maybe: BoolArray
 
 
-class Lines(NamedTuple):
+class StreetLines(NamedTuple):
     """The streets of a city.
 
     Attributes:
@@ -69,7 +69,7 @@ class Lines(NamedTuple):
     street: IntArray
 
 
-def lines_of(city: City) -> Lines:
+def lines_of(city: City) -> StreetLines:
     """Streets joined where exactly two pieces of one name meet."""
     groups: dict[tuple[bool, str], list[shapely.LineString]] = {}
     for street in city.streets:
@@ -88,10 +88,10 @@ def lines_of(city: City) -> Lines:
         own_numbers = [-1 - n for n in range(len(of_street), len(shapes))]
         of_street += [names.index(called)] * len(parts) if called else own_numbers
     numbers = (np.array(of, dtype=np.intp) for of in (name, of_street))
-    return Lines(np.array(shapes, dtype=object), np.array(sure, dtype=bool), *numbers)
+    return StreetLines(np.array(shapes, dtype=object), np.array(sure, dtype=bool), *numbers)
 
 
-def street_frontage(city: City, shapes: np.ndarray, lines: Lines) -> StreetFrontage:
+def street_frontage(city: City, shapes: np.ndarray, lines: StreetLines) -> StreetFrontage:
     """Where things lie.
 
     Args:
@@ -161,7 +161,7 @@ def _sides(lines: np.ndarray, ends: FloatArray) -> IntArray:
     return np.where(np.abs(cross) >= 0.7 * np.maximum(square, 1e-9), np.sign(cross), 0).astype(np.intp)
 
 
-def _corners(shapes: np.ndarray, lines: Lines) -> tuple[BoolArray, BoolArray]:
+def _corners(shapes: np.ndarray, lines: StreetLines) -> tuple[BoolArray, BoolArray]:
     """Which things (T,) surely stand at the corner of two streets, and which may."""
     sure, maybe = np.zeros(len(shapes), dtype=bool), np.zeros(len(shapes), dtype=bool)
     arms = _arms(lines)
@@ -210,7 +210,7 @@ class _Arms(NamedTuple):
     line: IntArray
 
 
-def _arms(lines: Lines) -> _Arms:
+def _arms(lines: StreetLines) -> _Arms:
     """Junctions are vertices that two or more lines have, or that one passes twice; straight on is no junction."""
     vertices, line_of = shapely.get_coordinates(lines.shapes, return_index=True)
     first_vertex = np.flatnonzero(np.diff(line_of, prepend=-1))

@@ -50,7 +50,7 @@ class PairVisibility(NamedTuple):
     touches_border: BoolArray
 
 
-class Sight:
+class CitySight:
     """Looks at a city.
 
     Args:

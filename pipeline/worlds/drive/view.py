@@ -19,7 +19,7 @@ from pipeline.core.schema import Finding
 from pipeline.core.templates import load_table
 from pipeline.geometry.angles import rate, turn_rate_dps, turned_about_z, wrapped_deg
 from pipeline.geometry.footprints import Rectangles, gap_m
-from pipeline.questions.gate import Shown
+from pipeline.questions.gate import ShownScene
 from pipeline.worlds.drive.facts import ActorTrack, Drive, DriveCamera, DriveScene, VehicleBox
 
 EGO: Final = "ego"  # subject of findings about our own car
@@ -27,8 +27,8 @@ SPEED_WINDOW_S: Final = 1.0  # ours: a noise of 5 cm in boxes is then 0.07 m/s
 
 
 _SHOWN: Final = load_table("shown")["drive"]
-FILMED: Final = Shown(**_SHOWN["filmed"])
-DRAWN: Final = Shown(**_SHOWN["drawn"], complete=None)
+FILMED: Final = ShownScene(**_SHOWN["filmed"])
+DRAWN: Final = ShownScene(**_SHOWN["drawn"], complete=None)
 # Corners (8, 3) of a box of one metre about its middle; columns across a box in the picture, as shares of its width.
 _CORNERS: Final = np.array(list(product((-0.5, 0.5), repeat=3)))
 _ACROSS: Final = (np.arange(32) + 0.5) / 32
@@ -97,7 +97,7 @@ class DriveView:
         if ego is not None and self.ego_moves:
             self.ego_m, self.ego_yaw_deg = _laid_out(ego.track, None, len(times_s))
         filmed = replace(FILMED, complete=frozenset(self.facts.complete))
-        self.shown: Shown = filmed if scene.video is not None else DRAWN
+        self.shown: ShownScene = filmed if scene.video is not None else DRAWN
         self._rows = rows = {name: row for row, name in enumerate(self.ids.tolist())}
         for finding in serious:
             for start_s, end_s in finding.stretches or ():

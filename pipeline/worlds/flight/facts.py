@@ -37,7 +37,7 @@ class FlightCamera(Model):
     )
 
 
-class Pictured(Model):
+class DescribedLandmark(Model):
     """A model's description of a landmark's pictures (stage `describe`), as far as pixels and map bear it out."""
 
     seconds: tuple[FiniteFloat, ...] = Field(description="of the video, at which the pictures were taken")
@@ -60,7 +60,9 @@ class Landmark(Model):
     )
     proof: tuple[Evidence, ...] = Field(default=(), description="by how much its label fits it and nothing else")
     unnameable_reason: Rejection | None = Field(default=None, description="why it has no label")
-    pictured: Pictured | None = Field(default=None, description="None: no model was asked about pictures of it")
+    pictured: DescribedLandmark | None = Field(
+        default=None, description="None: no model was asked about pictures of it"
+    )
     center: tuple[FiniteFloat, FiniteFloat]
     radius_m: Annotated[FiniteFloat, Field(ge=0)] = Field(description="of the smallest circle about it; 0 for a point")
     outline: tuple[tuple[FiniteFloat, FiniteFloat], ...] | None = Field(default=None, description="its footprint")

@@ -15,7 +15,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Finding, Limits, Metres, Rejection, Share
 from pipeline.core.templates import load_table
 from pipeline.geometry.bearings import turn_between_deg
-from pipeline.questions.gate import NamedThing, Shown, named_rules
+from pipeline.questions.gate import NamedThing, ShownScene, named_rules
 from pipeline.questions.rules import first_broken
 from pipeline.questions.selection import times_held
 from pipeline.reading.maps.appearance import NOUN_OF
@@ -96,8 +96,8 @@ class FlightRules(Limits):
 
 
 _SHOWN: Final = load_table("shown")["flight"]
-FILMED: Final = Shown(**_SHOWN["filmed"])
-DRAWN: Final = Shown(**_SHOWN["drawn"], complete=None)
+FILMED: Final = ShownScene(**_SHOWN["filmed"])
+DRAWN: Final = ShownScene(**_SHOWN["drawn"], complete=None)
 _RANKED: Final = re.compile(r"the (?:(?:tallest|lowest|largest) )?")  # before a noun; among what the log knows
 _NOUNS: Final = frozenset(NOUN_OF.values())
 GAUGE_PX: Final = 240.0  # of that gauge
@@ -196,7 +196,7 @@ class FlightView(Generic[R]):
         self.steps = self._steps()
 
     @cached_property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownScene:
         """Its film, or else the film that is drawn of it, to whoever is asked about it."""
         if self.scene.video is not None:
             return replace(FILMED, complete=None if self.flight.complete is None else frozenset(self.flight.complete))

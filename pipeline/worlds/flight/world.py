@@ -11,10 +11,10 @@ from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.readers.episodes import OpenFlyReader
 from pipeline.worlds.flight.readers.flights import Flights
-from pipeline.worlds.world import Looker, Looking, World
+from pipeline.worlds.world import DescribeSteps, SceneDescriber, World
 
 
-def _looking() -> Looking[Flight]:
+def _looking() -> DescribeSteps[Flight]:
     from pipeline.worlds.flight.look.look import LOOKING
 
     return LOOKING
@@ -39,5 +39,5 @@ FLIGHT: Final = World(
     top_down_map=top_down_map,
     spatial=spatial,
     bev_video=drawn,
-    looker=Looker("pipeline.worlds.flight.look.look", ("look_crop",), _looking),
+    looker=SceneDescriber("pipeline.worlds.flight.look.look", ("look_crop",), _looking),
 )

@@ -31,7 +31,7 @@ from pipeline.worlds.indoor.category_pictures import (
 )
 from pipeline.worlds.indoor.facts import CALLED_OTHERWISE, LOOKED_AT, OTHERS_IN_VIEW, SIGHT, IndoorScene, Scan
 from pipeline.worlds.indoor.observe.visibility import ObserveConfig
-from pipeline.worlds.world import Looking
+from pipeline.worlds.world import DescribeSteps
 
 PROMPT: Final = "look_category"
 COUNTS: Final = PictureCounts(crops=6, marked=2, unmarked=3)  # about 3,500 tokens of a model that takes 300 a picture
@@ -159,4 +159,4 @@ def _answers(name: str, shown: Shown, ask: Ask, *, backwards: bool) -> list[str]
     return [said[f"picture_{number}"] for number in range(1, len(shown) + 1)]
 
 
-LOOKING: Final = Looking[Scan](look_at_scan, calls, is_whole)
+LOOKING: Final = DescribeSteps[Scan](look_at_scan, calls, is_whole)

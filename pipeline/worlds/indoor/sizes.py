@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from pipeline.core.templates import load_table
 
 
-class Typical(NamedTuple):
+class UsualSizes(NamedTuple):
     """Usual sizes of a category, in metres.
 
     Attributes:
@@ -33,4 +33,4 @@ class Typical(NamedTuple):
 
 _TABLE: Final = load_table("indoor/sizes")
 PUBLISHED_M: Final[dict[str, list[float]]] = _TABLE["published_m"]
-TYPICAL: Final[dict[str, Typical]] = {name: Typical(*values) for name, values in _TABLE["typical"].items()}
+TYPICAL: Final[dict[str, UsualSizes]] = {name: UsualSizes(*values) for name, values in _TABLE["typical"].items()}

@@ -16,7 +16,7 @@ from pipeline.core.schema import Finding, Limits, Rejection
 from pipeline.core.templates import load_table
 from pipeline.geometry.boxes import closest_distance_m, closest_points, plan_distance_m, stack
 from pipeline.geometry.grids import SampledBoxes
-from pipeline.questions.gate import NamedThing, Shown, alike, are_lookalikes, named_rules
+from pipeline.questions.gate import NamedThing, ShownScene, alike, are_lookalikes, named_rules
 from pipeline.questions.rules import Check, Fact, check, first_broken
 from pipeline.worlds.indoor.facts import (
     SCALE,
@@ -46,7 +46,7 @@ class IndoorRules(Limits):
     )
 
 
-FILMED: Final = Shown(**load_table("shown")["indoor"]["filmed"], complete=None)
+FILMED: Final = ShownScene(**load_table("shown")["indoor"]["filmed"], complete=None)
 R = TypeVar("R", bound=IndoorRules)
 
 
@@ -101,7 +101,7 @@ class IndoorView(Generic[R]):
             scene = scene.with_facts(objects=unknown)
         self.scene = scene
         self.rules = rules
-        self.shown: Shown = FILMED
+        self.shown: ShownScene = FILMED
         self._problems: dict[str, tuple[Rejection | None, ...]] = {}  # by slot: every task asks again
         self._usable: dict[str, IntArray] = {}
         self._sights: dict[int, BudgetSight] = {}

@@ -17,7 +17,7 @@ from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
 from pipeline.worlds.indoor.readers.vsi_meta import VsiMeta
 from pipeline.worlds.indoor.readers.written_routes import read_written_routes
 from pipeline.worlds.indoor.top_down_map import spatial, top_down_map
-from pipeline.worlds.world import CategoryShown, Looker, Looking, World
+from pipeline.worlds.world import CategoryShown, DescribeSteps, SceneDescriber, World
 
 
 def _categories(*terms: Any) -> Iterator[CategoryShown]:
@@ -26,7 +26,7 @@ def _categories(*terms: Any) -> Iterator[CategoryShown]:
     return shown_categories(*terms)
 
 
-def _looking() -> Looking[Scan]:
+def _looking() -> DescribeSteps[Scan]:
     from pipeline.worlds.indoor.look import LOOKING
 
     return LOOKING
@@ -65,7 +65,7 @@ INDOOR: Final = World(
     drafts=drafts,
     top_down_map=top_down_map,
     spatial=spatial,
-    looker=Looker("pipeline.worlds.indoor.look", ("look_category",), _looking),
+    looker=SceneDescriber("pipeline.worlds.indoor.look", ("look_category",), _looking),
     examined_frames=examined_frames,
     categories=_categories,
 )

@@ -27,7 +27,7 @@ from pipeline.core.files import read_file, write_atomically
 from pipeline.core.schema import Limits, Model
 from pipeline.formats.images import decoded, jpeg_bytes
 from pipeline.geometry.equirect import Picture, Sphere
-from pipeline.geometry.views import View, turned_deg
+from pipeline.geometry.views import PinholeView, turned_deg
 from pipeline.worlds.panorama.facts import MOST_PIXELS
 from pipeline.worlds.panorama.pictures import QUALITY
 
@@ -166,7 +166,7 @@ class EmbodiedView:
         """The current view."""
         pose, fov = self._pose, self.environment.fov.of(self._pose.zoom)
         width, height = self.environment.size
-        view = View(yaw_deg=pose.yaw_deg, pitch_deg=pose.pitch_deg, fov_deg=fov, width=width, height=height)
+        view = PinholeView(yaw_deg=pose.yaw_deg, pitch_deg=pose.pitch_deg, fov_deg=fov, width=width, height=height)
         return ViewObservation(
             len(self._records), pose.yaw_deg, pose.pitch_deg, pose.zoom, fov, self._sphere.render(view)
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal
 
 from pipeline.core.fixes import Fix, expected
-from pipeline.geometry.views import Whole
+from pipeline.geometry.views import WholeSphere
 from pipeline.worlds.panorama.facts import PanoramaScene
 from pipeline.worlds.world import SceneCheck
 
@@ -49,6 +49,6 @@ def _decided(scene: PanoramaScene, letter: str) -> dict[str, Any]:
 CHECK: Final = SceneCheck(  # the manual filtering of ERGeoBench, table 9
     "Where was this panorama taken?",
     ("A. Outdoors", "B. Indoors: under a roof, or in a vehicle", "C. It cannot be used: black, torn, or of nothing"),
-    Whole(long_side=1600),
+    WholeSphere(long_side=1600),
     _decided,
 )

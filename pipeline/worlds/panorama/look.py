@@ -22,7 +22,7 @@ from pipeline.core.schema import Finding
 from pipeline.core.templates import load_table
 from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.equirect import Sphere
-from pipeline.geometry.views import View, directions_of
+from pipeline.geometry.views import PinholeView, directions_of
 from pipeline.llm.base import Image, Part, Reply, Request, Text, record, user
 from pipeline.llm.failures import ModelError, refuse_stopped
 from pipeline.llm.prompts import load_prompt
@@ -31,11 +31,13 @@ from pipeline.reading.maps.areas import fit_name
 from pipeline.reading.reader import PanoramaGeometry
 from pipeline.worlds.panorama.facts import Panorama, PanoramaObject, PanoramaScene, Slot
 from pipeline.worlds.panorama.pictures import QUALITY
-from pipeline.worlds.world import Looking
+from pipeline.worlds.world import DescribeSteps
 
 PROMPTS: Final = ("look_view", "look_scene")
-LEVEL: Final = tuple(View(yaw_deg=yaw) for yaw in range(-180, 180, 60))
-TILTED: Final = tuple(View(yaw_deg=yaw, pitch_deg=pitch) for pitch in (40.0, -40.0) for yaw in range(-180, 180, 90))
+LEVEL: Final = tuple(PinholeView(yaw_deg=yaw) for yaw in range(-180, 180, 60))
+TILTED: Final = tuple(
+    PinholeView(yaw_deg=yaw, pitch_deg=pitch) for pitch in (40.0, -40.0) for yaw in range(-180, 180, 90)
+)
 OVERLAP_MIN: Final = 0.5  # of the boxes of two models, intersection over union: one thing
 SAME_MIN: Final = 0.5  # of the smaller of two boxes of different views that lies in the other: one thing
 PART_MIN: Final = 0.1  # the same, where an edge cuts one: of tilted views upright boxes are wide
@@ -69,7 +71,7 @@ class _Seen:
 class _Sighting:
     """A thing in a view with what each model says of it; None: it does not see it."""
 
-    view: View
+    view: PinholeView
     first: _Seen | None
     second: _Seen | None
     overlap: float
@@ -157,10 +159,10 @@ def is_bare(scene: PanoramaScene) -> bool:
     return not scene.facts.objects and not scene.facts.complete and scene.facts.picture.crop is None
 
 
-def views_of(scene: PanoramaScene) -> tuple[View, ...]:
+def views_of(scene: PanoramaScene) -> tuple[PinholeView, ...]:
     """The views that are looked at: declared ones by their names, then all around, level and tilted both ways."""
     told = sorted(scene.facts.views, key=lambda own: own.name)
-    declared = (View(yaw_deg=own.yaw_deg, pitch_deg=own.pitch_deg, fov_deg=own.fov_deg) for own in told)
+    declared = (PinholeView(yaw_deg=own.yaw_deg, pitch_deg=own.pitch_deg, fov_deg=own.fov_deg) for own in told)
     return (*declared, *LEVEL, *TILTED)
 
 
@@ -174,7 +176,7 @@ def is_whole(scene: PanoramaScene) -> bool:
     return not any(finding.name.startswith(UNANSWERED) for finding in scene.findings)
 
 
-def matched(view: View, first: Sequence[_Seen], second: Sequence[_Seen]) -> Iterator[_Sighting]:
+def matched(view: PinholeView, first: Sequence[_Seen], second: Sequence[_Seen]) -> Iterator[_Sighting]:
     """What two models see in a view: pairs of one label whose boxes overlap most with each other, then the rest."""
     over = _overlaps(first, second)
     pairs: dict[int, int] = {}
@@ -264,7 +266,7 @@ def _object(name: str, one: _Sighting, box: FloatArray) -> PanoramaObject:
 
 
 def _things(
-    views: Sequence[View], pictures: Sequence[bytes], ask: Ask, labels: Sequence[str] | None
+    views: Sequence[PinholeView], pictures: Sequence[bytes], ask: Ask, labels: Sequence[str] | None
 ) -> Iterator[list[_Seen]]:
     """What a model sees in each view; of given labels alone where there are any. Raises ModelError."""
     prompt, slots, colours = load_prompt(PROMPTS[0]), get_args(Slot), _table()["colours"]
@@ -320,7 +322,7 @@ def _with(scene: PanoramaScene, found: Finding) -> PanoramaScene:
     return scene.model_copy(update={"findings": (*scene.findings, found)})
 
 
-LOOKING: Final = Looking[Panorama](
+LOOKING: Final = DescribeSteps[Panorama](
     lambda before, observed, geometry, config, picture_at, asks, most: look_at_panorama(observed, geometry, asks, most),
     calls,
     is_whole,

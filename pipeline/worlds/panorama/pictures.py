@@ -14,7 +14,7 @@ from PIL import Image
 from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.formats.images import decoded, jpeg_bytes
 from pipeline.geometry.equirect import Sphere, whole_sphere
-from pipeline.geometry.views import View, Whole
+from pipeline.geometry.views import PinholeView, WholeSphere
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.panorama.facts import PanoramaScene
 
@@ -22,7 +22,7 @@ QUALITY: Final = 92  # of JPEG (ERGeoBench, appendix F.1)
 SOURCE_QUALITY: Final = 95  # of a picture in full size that cannot be passed on as it is
 
 
-def rendered(files: SceneFiles, scene: PanoramaScene, wanted: Sequence[View | Whole]) -> Iterator[bytes]:
+def rendered(files: SceneFiles, scene: PanoramaScene, wanted: Sequence[PinholeView | WholeSphere]) -> Iterator[bytes]:
     """JPEG of each of the wanted pictures, in order.
 
     Raises RawDataError where the panorama's picture is gone, or is another one than was read.
@@ -33,7 +33,7 @@ def rendered(files: SceneFiles, scene: PanoramaScene, wanted: Sequence[View | Wh
     image: Image.Image | None = None
     sphere: Sphere | None = None
     for one in wanted:
-        if isinstance(one, Whole) and one.long_side is None:
+        if isinstance(one, WholeSphere) and one.long_side is None:
             bare = bare_jpeg(raw) if picture.crop is None else None
             if bare is not None:
                 yield bare
@@ -44,7 +44,7 @@ def rendered(files: SceneFiles, scene: PanoramaScene, wanted: Sequence[View | Wh
                 raise files.fault(path, "unreadable_picture", "it cannot be decoded", "fetch the picture again")
             if crop is not None:  # what it leaves out is black
                 image = whole_sphere(image, crop.full_width, crop.full_height, crop.left, crop.top)
-        if isinstance(one, Whole):
+        if isinstance(one, WholeSphere):
             yield _scaled(image, one.long_side)
         else:
             sphere = sphere or Sphere(image)

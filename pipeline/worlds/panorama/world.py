@@ -9,10 +9,10 @@ from pipeline.worlds.panorama.fixes import CHECK, FIXES, drafts, fix_panorama
 from pipeline.worlds.panorama.observe.panorama import observe_panorama
 from pipeline.worlds.panorama.pictures import known_in, rendered, sight, top_down_map
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
-from pipeline.worlds.world import Looker, Looking, World
+from pipeline.worlds.world import DescribeSteps, SceneDescriber, World
 
 
-def _looking() -> Looking[Panorama]:
+def _looking() -> DescribeSteps[Panorama]:
     from pipeline.worlds.panorama.look import LOOKING
 
     return LOOKING
@@ -35,5 +35,5 @@ PANORAMA: Final = World(
     top_down_map=top_down_map,
     pictures=rendered,
     scene_check=CHECK,
-    looker=Looker("pipeline.worlds.panorama.look", ("look_view", "look_scene"), _looking, filmed=False),
+    looker=SceneDescriber("pipeline.worlds.panorama.look", ("look_view", "look_scene"), _looking, filmed=False),
 )

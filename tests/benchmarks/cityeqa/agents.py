@@ -11,7 +11,7 @@ from scipy import ndimage
 
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.paths import FreeSpace, Slab
-from pipeline.worlds.city.visibility import Sight
+from pipeline.worlds.city.visibility import CitySight
 from tests.oracles.city_answers import shape, targets
 
 LOOK_EVERY_M = 10  # as the paper's Explorer
@@ -27,7 +27,7 @@ class Agent:
     """
 
     def __init__(self, city: City) -> None:
-        self.city, self.free, self.sight = city, FreeSpace(city), Sight(city)
+        self.city, self.free, self.sight = city, FreeSpace(city), CitySight(city)
         self.index = {thing.id: i for i, thing in enumerate(city.things)}
 
     def everywhere(self, row: dict[str, Any]) -> bool:

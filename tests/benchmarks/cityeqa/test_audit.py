@@ -16,7 +16,7 @@ from pipeline.benchmarks.cityeqa.released import CATEGORIES, TABLE_4, read_relea
 from pipeline.benchmarks.cityeqa.wording import HopText, parse
 from pipeline.core.errors import ConfigError
 from pipeline.core.tables import ReleaseListing
-from pipeline.questions.audited import Basis, Examined
+from pipeline.questions.audited import ExaminationInputs, Examined
 from tests.benchmarks.cityeqa.cities import task, written
 from tests.conftest import REAL_DATA
 
@@ -37,7 +37,7 @@ def column(found: ReleaseListing, head: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def released() -> Examined:
-    return examine(RELEASED, Basis())
+    return examine(RELEASED, ExaminationInputs())
 
 
 @pytest.mark.real_data
@@ -210,7 +210,7 @@ def test_observations_that_look_past_their_target(yaw: float, reason: str, tmp_p
 
 
 def examined(tmp_path: Path, *rows: Any, split: str | None = None) -> Examined:
-    return examine(written(tmp_path / "tasks.json", *rows), Basis(split=split))
+    return examine(written(tmp_path / "tasks.json", *rows), ExaminationInputs(split=split))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, _drawn, in_view, is_open, made
-from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle, Solved, _every, _steps
+from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle, SolvedPath, _every, _steps
 from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
@@ -167,8 +167,10 @@ def test_ways_that_take_too_many_steps_or_too_few(monkeypatch: pytest.MonkeyPatc
     ]  # fmt: skip
     for steps, limits, why in cases:
 
-        def way(_: Oracle, start: Start, chain: object, pose: FloatArray, pixels: int, steps: int = steps) -> Solved:
-            return Solved(np.array([start.pose[:3], pose[:3]]), steps, 10.0, 5)
+        def way(
+            _: Oracle, start: Start, chain: object, pose: FloatArray, pixels: int, steps: int = steps
+        ) -> SolvedPath:
+            return SolvedPath(np.array([start.pose[:3], pose[:3]]), steps, 10.0, 5)
 
         monkeypatch.setattr(Oracle, "solve", way)
         rows, refused = tasks_of(scene(facts), CityRules(raw_tasks_per_category=1, **limits), "Object Recognition")

@@ -12,7 +12,7 @@ from pipeline.benchmarks.cityeqa.columns import CARD
 from pipeline.benchmarks.cityeqa.score import JUDGE, SCORE, CityScoreSettings
 from pipeline.core.errors import ConfigError
 from pipeline.questions.scoring_protocol import Answer
-from pipeline.scoring.score import Scored, scored
+from pipeline.scoring.score import ScoreResults, scored
 from tests.benchmarks.cityeqa.cities import task
 from tests.conftest import REAL_DATA
 from tests.scoring.made import file_of, said
@@ -20,12 +20,12 @@ from tests.scoring.made import file_of, said
 START = [0, 100, 9, 0, 0, 180]  # of `task`; its target lies at [30, 40, 5], and is seen from [10, 40, 9]
 
 
-def score(tmp_path: Path, rows: list[dict[str, Any]], lines: list[dict[str, Any]], **settings: Any) -> Scored:
+def score(tmp_path: Path, rows: list[dict[str, Any]], lines: list[dict[str, Any]], **settings: Any) -> ScoreResults:
     files = file_of(tmp_path / "q.json", rows), file_of(tmp_path / "p.jsonl", lines)
     return scored(SCORE, files[0], [files[1]], CityScoreSettings.model_validate(settings))
 
 
-def values(found: Scored, name: str = "all") -> dict[str, float | None]:
+def values(found: ScoreResults, name: str = "all") -> dict[str, float | None]:
     return {row.metric: row.value for row in found.rows if row.figure.name == name}
 
 

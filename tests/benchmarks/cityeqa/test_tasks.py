@@ -21,7 +21,7 @@ from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, parse, render
 from pipeline.metrics.number_words import normalised
 from pipeline.worlds.city.facts import CityScene, RawTask
 from pipeline.worlds.city.paths import FreeSpace
-from pipeline.worlds.city.visibility import Sight
+from pipeline.worlds.city.visibility import CitySight
 from tests.benchmarks.cityeqa.agents import Agent
 from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tasks_of
 from tests.oracles.city_answers import answer, plain, shape, targets
@@ -96,7 +96,7 @@ def test_starts_are_free_hidden_apart_and_look_elsewhere(rows: list[Row]) -> Non
     city = scene.facts
     by_id = {thing.id: thing for thing in city.things}
     solid = shapely.union_all([shape(t) for t in city.things if t.kind == "building"])
-    sight, free = Sight(city), FreeSpace(city)
+    sight, free = CitySight(city), FreeSpace(city)
     index = {thing.id: i for i, thing in enumerate(city.things)}
     for row in rows:
         target = by_id[row["group"].partition("/")[2]]
@@ -115,7 +115,7 @@ def test_starts_are_free_hidden_apart_and_look_elsewhere(rows: list[Row]) -> Non
 def test_the_observation_shows_the_target(rows: list[Row]) -> None:
     city = sample("arden").facts
     index = {thing.id: i for i, thing in enumerate(city.things)}
-    sight = Sight(city)
+    sight = CitySight(city)
     for row in rows:
         if "signboard of" in row["question"]:
             continue  # there the board is looked at

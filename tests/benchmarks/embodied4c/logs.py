@@ -18,13 +18,13 @@ from pipeline.samples.drive.plan import (
     LANE_M,
     SIZES,
     DrivePlan,
+    LaneChange,
     Mover,
-    Pace,
     PlannedRoad,
-    Shift,
+    SpeedProfile,
     placed,
 )
-from pipeline.samples.drive.plan import Path as Way
+from pipeline.samples.drive.plan import LanePath as Way
 from pipeline.worlds.registry import READERS
 from tests.benchmarks.urbanvideo.flights import random_flight
 
@@ -91,8 +91,8 @@ def random_plan(seed: int) -> DrivePlan:
             v = LANES[int(rng.integers(3))] + float(rng.normal(0, 0.3))
             turn = 180.0 if v > LANE_M else 0.0
         fast = {"pedestrian": 2.2, "cyclist": 7.0}.get(kind, 17.0)
-        pace = _pace(rng, fast) if moves else Pace(0.0)
-        shifts = (Shift(2.0, 5.0, float(rng.choice([-1, 1])) * LANE_M),) if moves and rng.random() < 0.15 else ()
+        pace = _pace(rng, fast) if moves else SpeedProfile(0.0)
+        shifts = (LaneChange(2.0, 5.0, float(rng.choice([-1, 1])) * LANE_M),) if moves and rng.random() < 0.15 else ()
         stretch = rng.uniform(0.75, 1.35, 3)
         size = tuple(round(float(a * b), 2) for a, b in zip(SIZES[kind], stretch, strict=True))
         others.append(Mover(f"{kind}-{number}", kind, path(u, v, turn), pace, size, shifts))  # type: ignore[arg-type]
@@ -108,10 +108,10 @@ def random_plan(seed: int) -> DrivePlan:
     return DrivePlan(f"random{seed}", origin, yaw, lasts, ego, tuple(others), roads, crossings=crossings)
 
 
-def _pace(rng: np.random.Generator, most: float) -> Pace:
+def _pace(rng: np.random.Generator, most: float) -> SpeedProfile:
     """A speed with up to four changes of it, or none."""
     legs = []
     for _ in range(int(rng.integers(0, 5))):
         gain = float(rng.choice([0.0, rng.uniform(0.8, 2.5), -rng.uniform(0.8, 4.0)])) * min(1.0, most / 10)
         legs.append((float(rng.uniform(1, 5)), gain))
-    return Pace(0.0, float(rng.choice([0.0, rng.uniform(0.1, 1.0), rng.uniform(0.3, 1.0)])) * most, tuple(legs))
+    return SpeedProfile(0.0, float(rng.choice([0.0, rng.uniform(0.1, 1.0), rng.uniform(0.3, 1.0)])) * most, tuple(legs))

@@ -22,17 +22,17 @@ from pipeline.llm.base import Reply
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer
 from pipeline.scoring.figures import rows_of
-from pipeline.scoring.score import Scored, scored
+from pipeline.scoring.score import ScoreResults, scored
 from tests.benchmarks.embodied4c.planted import published, question
 from tests.scoring.made import file_of, said
 
 
-def score(tmp_path: Path, rows: list[dict[str, Any]], replies: dict[Any, Any], **settings: Any) -> Scored:
+def score(tmp_path: Path, rows: list[dict[str, Any]], replies: dict[Any, Any], **settings: Any) -> ScoreResults:
     files = file_of(tmp_path / "q.jsonl", rows), said(tmp_path / "p.jsonl", replies)
     return scored(SCORE, files[0], [files[1]], ExamScoreSettings.model_validate(settings))
 
 
-def values(found: Scored, metric: str = "match") -> dict[str, float | None]:
+def values(found: ScoreResults, metric: str = "match") -> dict[str, float | None]:
     return {row.figure.name: row.value for row in found.rows if row.metric == metric}
 
 

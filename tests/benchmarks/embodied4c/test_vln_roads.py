@@ -14,7 +14,7 @@ from pipeline.benchmarks.embodied4c.vln.rules import checked
 from pipeline.benchmarks.embodied4c.vln.specification import specifications
 from pipeline.core.errors import ConfigError
 from pipeline.formats import carla_log
-from pipeline.formats.carla_log import TABLES, Added
+from pipeline.formats.carla_log import TABLES, AddedActor
 from pipeline.samples.drive.carla import recording_bytes
 from pipeline.worlds.drive.facts import Colour, DriveScene, TrafficLight
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
@@ -138,7 +138,7 @@ def test_the_handbrake_of_a_recording(tmp_path: Path) -> None:
         table["id"] = 7
     tables[carla_log.VEHICLE]["hand"][20:] = 1
     tables[carla_log.LAMPS]["lit"][:20] = 2  # low beam
-    hero = Added(0, 7, 1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), "vehicle.tesla.model3", {"role_name": "hero"})
+    hero = AddedActor(0, 7, 1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), "vehicle.tesla.model3", {"role_name": "hero"})
     for both, points in ((False, 0.0), (True, 100.0)):
         if both:
             tables[carla_log.LAMPS]["lit"][20:] = 2

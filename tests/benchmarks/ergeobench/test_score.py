@@ -28,7 +28,7 @@ from pipeline.core.identity import rng_for
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer
 from pipeline.scoring.leaderboard import leaderboard
-from pipeline.scoring.score import Scored, scored
+from pipeline.scoring.score import ScoreResults, scored
 from tests.scoring.made import file_of
 
 DEGREE_KM = 6371 * math.pi / 180
@@ -210,13 +210,13 @@ def choice(number: int, task: str, truth: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def score(folder: Path, rows: list[dict[str, Any]], replies: dict[int, str], **settings: Any) -> Scored:
+def score(folder: Path, rows: list[dict[str, Any]], replies: dict[int, str], **settings: Any) -> ScoreResults:
     lines = [{"id": i, "answer": reply} for i, reply in replies.items()]
     files = file_of(folder / "q.json", rows), file_of(folder / "p.jsonl", lines)
     return scored(SCORE, files[0], [files[1]], GeoScoreSettings.model_validate(settings))
 
 
-def values(found: Scored, figure: str) -> dict[str, float | None]:
+def values(found: ScoreResults, figure: str) -> dict[str, float | None]:
     return {row.metric: row.value for row in found.rows if row.figure.name == figure}
 
 

@@ -11,9 +11,9 @@ from pipeline.benchmarks.urbanvideo.score import JUDGE, SCORE, UrbanScoreSetting
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.llm.base import Reply
 from pipeline.llm.failures import ModelError
-from pipeline.questions.audited import Basis, Examined
+from pipeline.questions.audited import ExaminationInputs, Examined
 from pipeline.questions.scoring_protocol import Answer
-from pipeline.scoring.score import Scored, scored
+from pipeline.scoring.score import ScoreResults, scored
 from tests.scoring.made import file_of, said
 
 
@@ -24,7 +24,7 @@ def question(number: int, task: str, truth: str, video: str = "v1.mp4") -> dict[
     return {"Question_id": number, "video_id": video, "question_category": task, "question": text, "answer": truth}
 
 
-def score(tmp_path: Path, rows: list[dict[str, Any]], replies: dict[int, Any]) -> Scored:
+def score(tmp_path: Path, rows: list[dict[str, Any]], replies: dict[int, Any]) -> ScoreResults:
     return scored(
         SCORE, file_of(tmp_path / "q.json", rows), [said(tmp_path / "p.jsonl", replies)], UrbanScoreSettings()
     )
@@ -89,7 +89,7 @@ FIVE = "\n".join(f"{letter}. option {letter.lower()}" for letter in "ABCDE")
 
 def told(tmp_path: Path, *rows: dict[str, Any]) -> Examined:
     numbered = [row | {"Question_id": n} for n, row in enumerate(rows, start=1)]
-    return examine(file_of(tmp_path / "q.json", numbered), Basis())
+    return examine(file_of(tmp_path / "q.json", numbered), ExaminationInputs())
 
 
 @pytest.mark.parametrize(

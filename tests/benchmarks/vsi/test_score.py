@@ -10,18 +10,18 @@ from pipeline.benchmarks.vsi.score import SCORE, VsiScoreSettings
 from pipeline.core.errors import ConfigError
 from pipeline.questions.published import read_rows
 from pipeline.scoring.figures import ScoreRow
-from pipeline.scoring.score import Scored, scored
+from pipeline.scoring.score import ScoreResults, scored
 from tests.conftest import REAL_DATA
 from tests.oracles.reply_parsers import lmms
 from tests.scoring.made import all_tasks, file_of, said, vsi
 
 
-def score(tmp_path: Path, rows: list[dict[str, Any]], replies: dict[int, Any], parse: str = "released") -> Scored:
+def score(tmp_path: Path, rows: list[dict[str, Any]], replies: dict[int, Any], parse: str = "released") -> ScoreResults:
     questions, answers = file_of(tmp_path / "q.jsonl", rows), said(tmp_path / "p.jsonl", replies)
     return scored(SCORE, questions, [answers], VsiScoreSettings.model_validate({"parse": parse}))
 
 
-def figures(found: Scored) -> dict[str, ScoreRow]:
+def figures(found: ScoreResults) -> dict[str, ScoreRow]:
     return {row.figure.name: row for row in found.rows}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.core.errors import RawDataError
-from pipeline.geometry.tracks import Track
+from pipeline.geometry.tracks import FlightTrack
 from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.environment import times
 
@@ -61,7 +61,7 @@ def check_damaged(path: Path, raw: bytes, log_format: str, seed: int, longest_s:
     return tracks / MUTATIONS
 
 
-def check_track(track: Track, longest_s: float) -> None:
+def check_track(track: FlightTrack, longest_s: float) -> None:
     """What holds for any track."""
     n = len(track)
     assert n > 0

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.core.errors import RawDataError
 from pipeline.formats.logs.registry import detect
-from pipeline.worlds.flight.tracks.assemble import Assembled
+from pipeline.worlds.flight.tracks.assemble import AssembledTrack
 from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.formats.logs.fuzzing import check_damaged, check_track
 from tests.formats.logs.written import airdata, line
@@ -30,17 +30,17 @@ def phantomhelp(header: str = PHANTOMHELP, first: str = "sep=,\n") -> str:
     return first + "\n".join([header, *rows]) + "\n"
 
 
-def read(path: Path, text: str | bytes) -> Assembled:
+def read(path: Path, text: str | bytes) -> AssembledTrack:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     ((_, assembled),) = read_tracks(path)
     return assembled
 
 
-def measured(assembled: Assembled) -> dict[str, float | None]:
+def measured(assembled: AssembledTrack) -> dict[str, float | None]:
     return {f.name: f.measured for f in assembled.findings}
 
 
-def check_line(assembled: Assembled) -> None:
+def check_line(assembled: AssembledTrack) -> None:
     """The flight of `line`: north at 4 m/s, climbing 0.5 m/s."""
     track = assembled.track
     check_track(track, 20)

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.core.errors import RawDataError
 from pipeline.formats.logs.registry import LOGS, detect
-from pipeline.worlds.flight.tracks.assemble import Assembled
+from pipeline.worlds.flight.tracks.assemble import AssembledTrack
 from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.conftest import REAL_DATA
 from tests.formats.logs.fuzzing import check_damaged, check_track
@@ -73,13 +73,13 @@ DIALECTS = {
 }
 
 
-def read(path: Path, text: str | bytes, log_format: str | None = None) -> Assembled:
+def read(path: Path, text: str | bytes, log_format: str | None = None) -> AssembledTrack:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     ((_, assembled),) = read_tracks(path, log_format)
     return assembled
 
 
-def named(assembled: Assembled, severity: str | None = None) -> set[str]:
+def named(assembled: AssembledTrack, severity: str | None = None) -> set[str]:
     return {f.name for f in assembled.findings if severity in (None, f.severity)}
 
 

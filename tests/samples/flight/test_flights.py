@@ -19,7 +19,7 @@ from pyulog import ULog
 
 from pipeline.core.schema import Origin
 from pipeline.samples.flight.city import PLACES, Form, blocks, facets, strokes
-from pipeline.samples.flight.pilot import PLANS, Move, PilotPose, fly, lasting
+from pipeline.samples.flight.pilot import PLANS, PilotMove, PilotPose, fly, lasting
 from pipeline.samples.flight.write import FlightTruth, Solid, planted_moves, write_flights
 from tests.oracles.sample_flights import oracle_in_view, oracle_pixel, oracle_pose
 
@@ -288,17 +288,17 @@ def test_a_hand_made_flight_is_where_it_should_be() -> None:
     moves loses half a ramp only.
     """
     legs = (
-        Move(lasting(10, 2.5), up=2.5),
-        Move(2.8, forward=6.0),
-        Move(lasting(90, 30, "turn"), turn=30.0),
-        Move(1.8, left=3.0),
+        PilotMove(lasting(10, 2.5), up=2.5),
+        PilotMove(2.8, forward=6.0),
+        PilotMove(lasting(90, 30, "turn"), turn=30.0),
+        PilotMove(1.8, left=3.0),
     )
     end = fly(legs, (100.0, 50.0), 270.0, -10.0)
     assert end.t_s[-1] == pytest.approx(4.8 + 2.8 + 3.6 + 1.8)
     assert end.xyz_m[-1] == pytest.approx([100 - 12 - 3, 50, 10], abs=1e-6)
     assert end.heading_deg[-1] == pytest.approx(360.0)
     assert end.pitch_deg[-1] == -10.0
-    on = fly((Move(4.0, forward=6.0), Move(4.0, forward=8.0)), (0.0, 0.0), 0.0, 0.0)
+    on = fly((PilotMove(4.0, forward=6.0), PilotMove(4.0, forward=8.0)), (0.0, 0.0), 0.0, 0.0)
     there = on.at(np.array([4.0]))
     assert there.xyz_m[0] == pytest.approx([0, 6 * 3.6, 0], abs=1e-6)
     assert there.velocity_mps[0] == pytest.approx([0, 6, 0])

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.geometry.footprints import Rectangles, gap_m
 from pipeline.samples.drive import plan
-from pipeline.samples.drive.plan import PLANS, Pace, Shift, move
+from pipeline.samples.drive.plan import PLANS, LaneChange, SpeedProfile, move
 from pipeline.samples.drive.write import write_drives
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.view import DriveView
@@ -110,7 +110,7 @@ def _ahead(mover: dict[str, Any]) -> np.ndarray:
 
 
 def test_a_quarter_circle_ends_where_compasses_draw_it() -> None:
-    path = plan.Path((0.0, 0.0), 0.0, ((10.0, 0.0), (np.pi, 90.0), (1e9, 0.0)))  # 10 m ahead, then a radius of 2 m
+    path = plan.LanePath((0.0, 0.0), 0.0, ((10.0, 0.0), (np.pi, 90.0), (1e9, 0.0)))  # 10 m ahead, then a radius of 2 m
     place, yaw = path.at(np.array([0.0, 10.0, 10.0 + np.pi / 2, 10.0 + np.pi, 15.0 + np.pi, -3.0]))
     expected = [[0, 0], [10, 0], [10 + np.sqrt(2), 2 - np.sqrt(2)], [12, 2], [12, 7], [-3, 0]]
     assert np.allclose(place, expected)
@@ -118,7 +118,7 @@ def test_a_quarter_circle_ends_where_compasses_draw_it() -> None:
 
 
 def test_who_brakes_to_a_stop_stands() -> None:
-    pace = Pace(5.0, 10.0, ((2.0, 0.0), (8.0, -2.0), (2.0, 1.0)))  # stops after 5 s of the 8
+    pace = SpeedProfile(5.0, 10.0, ((2.0, 0.0), (8.0, -2.0), (2.0, 1.0)))  # stops after 5 s of the 8
     along, speed, acceleration = pace.at(np.array([0.0, 2.0, 4.0, 7.0, 9.0, 11.0, 20.0]))
     assert along.tolist() == [5.0, 25.0, 41.0, 50.0, 50.0, 50.5, 68.0]
     assert speed.tolist() == [10.0, 10.0, 6.0, 0.0, 0.0, 1.0, 2.0]
@@ -127,7 +127,7 @@ def test_who_brakes_to_a_stop_stands() -> None:
 
 def test_a_change_of_lane_ends_beside_where_it_began() -> None:
     times_s = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
-    found = move(plan.Path((0.0, 0.0), 90.0), Pace(0.0, 10.0), (Shift(1.0, 3.0, 4.0),), times_s)
+    found = move(plan.LanePath((0.0, 0.0), 90.0), SpeedProfile(0.0, 10.0), (LaneChange(1.0, 3.0, 4.0),), times_s)
     assert np.allclose(found.place_m, [[0, 0], [0, 10], [-2, 20], [-4, 30], [-4, 40]])
     assert np.allclose(found.velocity_mps[2], [-np.pi, 10])
     assert found.yaw_deg[2] == pytest.approx(90 + np.degrees(np.arctan2(np.pi, 10)))

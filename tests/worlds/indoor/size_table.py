@@ -12,7 +12,7 @@ import numpy as np
 from pipeline.core.templates import TEMPLATES_DIR
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene
-from pipeline.worlds.indoor.sizes import PUBLISHED_M, Typical
+from pipeline.worlds.indoor.sizes import PUBLISHED_M, UsualSizes
 from pipeline.worlds.registry import READERS
 
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -22,7 +22,7 @@ STANDING: Final = frozenset(
 )
 
 
-def typical_sizes(scenes: Iterable[IndoorScene]) -> dict[str, Typical]:
+def typical_sizes(scenes: Iterable[IndoorScene]) -> dict[str, UsualSizes]:
     """By category, of every box."""
     sides: dict[str, list[float]] = defaultdict(list)
     upright: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -39,7 +39,7 @@ def typical_sizes(scenes: Iterable[IndoorScene]) -> dict[str, Typical]:
     for category, own in sorted(sides.items()):
         sizes = [round(float(side), 2) for side in np.quantile(own, QUANTILES)]
         heights = [round(median(values), 2) + 0.0 for values in zip(*upright[category], strict=True)] or [None, None]
-        table[category] = Typical(len(own), *sizes, *heights)
+        table[category] = UsualSizes(len(own), *sizes, *heights)
     return table
 
 

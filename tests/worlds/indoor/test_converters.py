@@ -18,7 +18,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.formats.colmap import parse_views
 from pipeline.formats.images import color_file, jpeg_bytes
 from pipeline.formats.scene_folder import SceneDocument, write_scene
-from pipeline.geometry.scans import Frames
+from pipeline.geometry.scans import CameraFrames
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.converters.capture import distorted
 from pipeline.worlds.indoor.converters.registry import CONVERTERS, recognised
@@ -206,7 +206,7 @@ WRITERS: dict[str, Callable[..., None]] = {
 FUSED = ("7scenes", "rgbd", "tum", "stray_scanner", "polycam")
 
 
-def converted(name: str, source: Path, out: Path) -> tuple[SceneDocument, IndoorScene, Frames | None]:
+def converted(name: str, source: Path, out: Path) -> tuple[SceneDocument, IndoorScene, CameraFrames | None]:
     """The one scene of a capture, as it was written and as it is read."""
     converter = CONVERTERS[name]
     (place,) = converter.places(source)

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from flows.label_app.scene import FixLabels
 from pipeline.core.errors import ConfigError, RawDataError
-from pipeline.formats.scene_folder import Axes, SceneDocument, entries_of, with_members
-from pipeline.geometry.scans import Frames
+from pipeline.formats.scene_folder import DocumentAxes, SceneDocument, entries_of, with_members
+from pipeline.geometry.scans import CameraFrames
 from pipeline.reading.fix_files import read_fixes
 from pipeline.worlds.indoor.labels.boxes import (
     ChangedError,
-    Drawn,
+    DrawnBoxes,
     Labels,
     PlacedBox,
     UnusableError,
@@ -140,7 +140,7 @@ def test_a_drawn_box_is_the_same_box_in_a_file_of_any_axes(up: str, handedness: 
     )
     if item.axes is not None:  # as the format says: rows are axes in the file's frame, a rotation
         assert np.linalg.det(np.array(item.axes)) == pytest.approx(1)
-        axes = Axes(unit, up, handedness)
+        axes = DocumentAxes(unit, up, handedness)
         world = axes.points(corners(item.center, item.size, item.axes))
         assert world[np.lexsort(world.round(2).T)] == pytest.approx(
             corners(box.center, box.size, box.rows)[order], abs=2e-4
@@ -192,8 +192,8 @@ ODD = """\ufeff{ "format":"scan2qa-scene",  "version" : 1,\r
 """
 
 
-def drawn_over(labels: Labels, *boxes: PlacedBox, complete: Any = ("chair",)) -> Drawn:
-    return Drawn(digest=labels.read()[0], objects=boxes, complete=complete)
+def drawn_over(labels: Labels, *boxes: PlacedBox, complete: Any = ("chair",)) -> DrawnBoxes:
+    return DrawnBoxes(digest=labels.read()[0], objects=boxes, complete=complete)
 
 
 def test_what_nobody_touched_keeps_its_bytes(tmp_path: Path) -> None:
@@ -243,9 +243,9 @@ def test_a_file_that_changed_is_not_overwritten_and_bad_boxes_are_refused(tmp_pa
         labels.write(drawn)
 
 
-def frames_of(count: int = 12) -> Frames:
+def frames_of(count: int = 12) -> CameraFrames:
     track = walk(count)
-    return Frames(track.time_s, np.arange(count), track.pose, np.tile(LENS, (count, 1)), SIZE)
+    return CameraFrames(track.time_s, np.arange(count), track.pose, np.tile(LENS, (count, 1)), SIZE)
 
 
 def test_frames_show_a_box_where_nothing_hides_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +272,9 @@ def test_pictures_and_places_in_them_are_upright_however_the_camera_was_held(qua
     level = frames.world_T_camera[0]
     roll = np.eye(4)
     roll[:3, :3] = upright_axes(90.0 * quarter)
-    held = Frames(frames.time_s, frames.number, (level @ roll)[None], np.array([[70.0, 70.0, 30.0, 30.0]]), (60, 60))
+    held = CameraFrames(
+        frames.time_s, frames.number, (level @ roll)[None], np.array([[70.0, 70.0, 30.0, 30.0]]), (60, 60)
+    )
     for right, down in ((0.2, -0.1), (-0.3, 0.05)):
         x, y, depth = picture_T_world(held, 0) @ level @ (right, down, 1.0, 1.0)
         assert (x / depth, y / depth) == pytest.approx(((70 * right + 30) / 60, (70 * down + 30) / 60))
@@ -293,7 +295,7 @@ def test_labels_written_for_a_folder_are_what_its_reader_reads(tmp_path: Path) -
     assert [box.center for box in found] == [pytest.approx(box.center, abs=1e-5) for box in boxes]
 
 
-def seen_by(frames: Frames, i: int, low: Any, high: Any) -> tuple[float, ...] | None:
+def seen_by(frames: CameraFrames, i: int, low: Any, high: Any) -> tuple[float, ...] | None:
     """The rectangle of an upright box in a picture of 80 x 60 pixels; None where it is not wholly in it."""
     rows = corners((np.array(low) + high) / 2, np.array(high) - low, np.eye(3)) @ picture_T_world(frames, i)[:, :3].T
     rows = rows + picture_T_world(frames, i)[:, 3]
@@ -319,7 +321,7 @@ def test_rectangles_of_a_detector_become_boxes_about_the_things(monkeypatch: pyt
     monkeypatch.setattr("pipeline.worlds.indoor.readers.meshes.POINTS", 60_000)
     eyes = ((3.8, 2.8, 2.0), (0.8, 2.8, 2.0), (0.8, 1.2, 2.2), (2.2, 1.3, 2.3))
     pose = np.array([looking(eye, at) for eye in eyes for at in ((1.8, 2.0, 0.4), (3.2, 0.5, 0.4))])
-    frames = Frames(np.arange(8.0), np.arange(8), pose, np.tile((40.0, 40.0, 40.0, 30.0), (8, 1)), SIZE)
+    frames = CameraFrames(np.arange(8.0), np.arange(8), pose, np.tile((40.0, 40.0, 40.0, 30.0), (8, 1)), SIZE)
     scene = surface_of(PlyMesh(*room_mesh()), frames)
     found = []
     for i in range(8):
@@ -356,7 +358,7 @@ def test_what_is_drawn_over_a_scene_of_a_build_becomes_its_fixes(tmp_path: Path)
     path.write_text(f"# mine\n- {{{mine}}}\n")
     before, labels = path.read_bytes(), FixLabels(made, tmp_path)
     digest, _, boxes = labels.read()
-    assert labels.write(Drawn(digest=digest, objects=tuple(boxes), complete=True)) == digest
+    assert labels.write(DrawnBoxes(digest=digest, objects=tuple(boxes), complete=True)) == digest
     assert path.read_bytes() == before
     by_name = {(box.label, box.center[0]): box for box in boxes}
     drawn = (
@@ -365,9 +367,9 @@ def test_what_is_drawn_over_a_scene_of_a_build_becomes_its_fixes(tmp_path: Path)
         by_name["sofa", 2.0].model_copy(update={"label": "bed"}),
         PlacedBox(label="chair", center=(1.0, 1.0, 0.5), size=(0.5, 0.6, 1.0), turn_deg=90.0),
     )  # the lamp is gone
-    digest = labels.write(Drawn(digest=digest, objects=drawn, complete=True))
+    digest = labels.write(DrawnBoxes(digest=digest, objects=drawn, complete=True))
     with pytest.raises(ChangedError):
-        labels.write(Drawn(digest="older", objects=drawn, complete=True))
+        labels.write(DrawnBoxes(digest="older", objects=drawn, complete=True))
     told = {(e.fix.target, e.fix.of, getattr(e.fix, "instance", None)) for e in read_fixes([tmp_path], FIXES)[1:]}
     assert told == {("box", "table", 1), ("category", "sofa", None), ("add_object", "chair", None),
         ("drop_object", "lamp", None)}  # fmt: skip
@@ -378,7 +380,7 @@ def test_what_is_drawn_over_a_scene_of_a_build_becomes_its_fixes(tmp_path: Path)
     }
     chair = next(box for box in again if box.label == "chair")
     assert (chair.size, chair.turn_deg) == (pytest.approx((0.5, 0.6, 1.0)), pytest.approx(90))
-    labels.write(Drawn(digest=digest, objects=tuple(boxes), complete=True))  # all as it was read
+    labels.write(DrawnBoxes(digest=digest, objects=tuple(boxes), complete=True))  # all as it was read
     assert path.read_bytes() == before
     path.write_text(path.read_text().replace("room_area, expect: 20, set: 21", "rename, expect: sofa, set: bed"))
     with pytest.raises(ConfigError, match=r"made-0001.*take these out"):
@@ -401,15 +403,15 @@ def test_the_outline_of_the_floor_is_written_in_the_frame_of_the_file(tmp_path: 
     path.write_text(json.dumps(told))
     labels, corners = Labels(path), ((0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 1.0))
     digest, _, _ = labels.read()
-    assert labels.write(Drawn(digest=digest, objects=(), complete=False, outline=())) == digest
-    digest = labels.write(Drawn(digest=digest, objects=(), complete=False, outline=corners))
+    assert labels.write(DrawnBoxes(digest=digest, objects=(), complete=False, outline=())) == digest
+    digest = labels.write(DrawnBoxes(digest=digest, objects=(), complete=False, outline=corners))
     third = json.loads(path.read_text())["outline"][2]
     assert third == ([200, 100, 0] if up == "z" else [200, 0, -100])
     assert outline_of(labels.read()[1]) == list(corners)
     for same in (None, corners):
-        assert labels.write(Drawn(digest=digest, objects=(), complete=False, outline=same)) == digest
+        assert labels.write(DrawnBoxes(digest=digest, objects=(), complete=False, outline=same)) == digest
     for bad in (corners[:2], (corners[0], corners[2], corners[1], corners[3]), ((0, 0), (1e9, 0), (0, 1))):
         with pytest.raises(UnusableError):
-            labels.write(Drawn(digest=digest, objects=(), complete=False, outline=bad))
-    labels.write(Drawn(digest=digest, objects=(), complete=False, outline=()))
+            labels.write(DrawnBoxes(digest=digest, objects=(), complete=False, outline=bad))
+    labels.write(DrawnBoxes(digest=digest, objects=(), complete=False, outline=()))
     assert json.loads(path.read_text())["outline"] is None

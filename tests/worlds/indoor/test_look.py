@@ -17,7 +17,7 @@ from pipeline.core.parquet import read_table
 from pipeline.engine.config import BuildConfig, build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.formats.videos import VideoPictures
-from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.geometry.scans import CameraFrames, SceneGeometry
 from pipeline.llm.base import Reply, Request
 from pipeline.llm.failures import ModelError
 from pipeline.stages.builder import Builder
@@ -116,7 +116,7 @@ def unanswered(scene: IndoorScene) -> None:
     def black(second: float) -> np.ndarray:
         return np.zeros((48, 64, 3), dtype=np.uint8)
 
-    nobody = Frames(np.zeros(0), np.zeros(0, np.intp), np.zeros((0, 4, 4)), np.zeros((0, 4)), (64, 48))
+    nobody = CameraFrames(np.zeros(0), np.zeros(0, np.intp), np.zeros((0, 4, 4)), np.zeros((0, 4)), (64, 48))
     geometry = SceneGeometry(np.zeros((0, 3)), np.zeros((0, 3), np.int32), np.zeros(0, np.int32), nobody, round(FPS))
     found = look_at_scan(scene, scene, geometry, ObserveConfig(), black, (refuse,), 2)
     (finding,) = (f for f in found.findings if f.name == "look_quota")

@@ -17,7 +17,7 @@ from PIL import Image
 
 from pipeline.core.errors import RawDataError
 from pipeline.geometry.equirect import Sphere
-from pipeline.geometry.views import View
+from pipeline.geometry.views import PinholeView
 from pipeline.scoring.predictions import read_predictions
 from pipeline.worlds.panorama.embodied import (
     Action,
@@ -55,7 +55,7 @@ def test_a_step_shows_what_the_view_shows(sphere: Sphere) -> None:
     assert (seen.step, seen.yaw_deg, seen.pitch_deg, seen.zoom) == (1, -170, 20, 2)
     fov = 2 * math.degrees(math.atan(0.5))
     assert seen.fov_deg == pytest.approx(fov)
-    same = View(yaw_deg=-170, pitch_deg=20, fov_deg=seen.fov_deg, width=64, height=48)
+    same = PinholeView(yaw_deg=-170, pitch_deg=20, fov_deg=seen.fov_deg, width=64, height=48)
     assert (seen.picture == sphere.render(same)).all()
     assert not (first.picture == seen.picture).all()
 

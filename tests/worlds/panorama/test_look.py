@@ -17,7 +17,7 @@ from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView, extents, outlines
 from pipeline.core.errors import StoreError
 from pipeline.engine.config import build_config
-from pipeline.geometry.views import View
+from pipeline.geometry.views import PinholeView
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
 from pipeline.questions.model_authoring import MODEL_ASSISTED
@@ -244,7 +244,7 @@ def one(label: str, *box: float, **more: Any) -> _Seen:
     return _Seen(label=label, box=box, **(usual | more))  # type: ignore[arg-type]
 
 
-VIEW = View(yaw_deg=170.0, width=640, height=480)
+VIEW = PinholeView(yaw_deg=170.0, width=640, height=480)
 
 
 @pytest.mark.parametrize(
@@ -309,8 +309,8 @@ def test_angles_of_boxes_by_hand() -> None:
     assert behind == pytest.approx((ahead[0] + 170 - 360, *ahead[1:]))
 
 
-def replace_view(yaw_deg: float) -> View:
-    return View(yaw_deg=yaw_deg, width=640, height=480)
+def replace_view(yaw_deg: float) -> PinholeView:
+    return PinholeView(yaw_deg=yaw_deg, width=640, height=480)
 
 
 def test_a_thing_of_several_views_is_kept_once_the_surest_first() -> None:

@@ -36,7 +36,7 @@ AT_M: Final = 8.0  # from a stop to the bench that stands there
 
 
 @dataclass(frozen=True)
-class Gathered:
+class CountedGroup:
     """The things of a kind in a place or around something.
 
     Attributes:
@@ -65,7 +65,7 @@ class Gathered:
         return {"front": "in front of", "in": "in", "near": f"within {self.near_m} m of"}[self.where] + f" a {place}"
 
 
-def gathered(view: CityView) -> Iterator[Gathered]:
+def gathered(view: CityView) -> Iterator[CountedGroup]:
     """Every place with every kind that its city counts."""
     there = {thing.kind for thing in view.things}
     kinds = [kind for kind in COUNTED if kind in there]
@@ -86,7 +86,7 @@ def complete(view: CityView, kind: str, at: int) -> Measure:
     return rule("map_incomplete", share, ">=", COVERED, f"share of each {kind}, at least")
 
 
-def inside(view: CityView, i: int, kinds: Sequence[str], known: Collection[str] = ()) -> Iterator[Gathered]:
+def inside(view: CityView, i: int, kinds: Sequence[str], known: Collection[str] = ()) -> Iterator[CountedGroup]:
     """The things of some kinds in a place."""
     about, shape = view.around(i, _widest_m(view)), view.query.shapes[i]
     for kind in kinds:
@@ -97,7 +97,7 @@ def inside(view: CityView, i: int, kinds: Sequence[str], known: Collection[str] 
         yield _gathered(view, i, kind, None, others, shapely.covers(shape, points), doubtful, unsure)
 
 
-def _near(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
+def _near(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[CountedGroup]:
     within = view.rules.near_m
     about = view.around(i, max(within) + 2 * _widest_m(view))
     distance = dict(zip(about.tolist(), view.distance_m(i, about).tolist(), strict=True))
@@ -114,7 +114,7 @@ def _near(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[Gathered]:
             yield _gathered(view, i, kind, metres, others, away <= metres, doubtful, unsure)
 
 
-def in_front(view: CityView, i: int, kinds: Sequence[str], known: Collection[str] = ()) -> Iterator[Gathered]:
+def in_front(view: CityView, i: int, kinds: Sequence[str], known: Collection[str] = ()) -> Iterator[CountedGroup]:
     """The things of some kinds in front of a thing that faces somewhere."""
     about = view.around(i, 2 * max(FRONT_M) + _widest_m(view))
     zone = area_before(view.centers[i], view.things[i].facing_deg or 0.0)
@@ -157,7 +157,7 @@ def _gathered(
     doubtful: BoolArray,
     unsure: Measure,
     front: bool = False,
-) -> Gathered:
+) -> CountedGroup:
     """Those of some things (n,) that are there, if no other is on the edge (both (n,))."""
     error_m = float(view.errors_m[others].max(initial=0.0))
     checks = (
@@ -166,7 +166,7 @@ def _gathered(
         unsure,
         Measure("position_error", error_m, "m", subject=f"of any {kind} about"),
     )
-    return Gathered(i, kind, near_m, tuple(others[there & ~doubtful].tolist()), checks, front)
+    return CountedGroup(i, kind, near_m, tuple(others[there & ~doubtful].tolist()), checks, front)
 
 
 def area_before(middle: FloatArray, facing_deg: float) -> shapely.Polygon:
@@ -211,7 +211,7 @@ class Counting(EqaTask):
                 yield _storeys(view, i)
 
 
-def _count(view: CityView, found: Gathered, asked: Phrase) -> RawQuestion:
+def _count(view: CityView, found: CountedGroup, asked: Phrase) -> RawQuestion:
     place, most = view.things[found.at], view.rules.count_max
     those, told = view.picked(found.things, asked)
     near, n = found.near_m is not None, len(those)
@@ -381,7 +381,7 @@ def _has(view: CityView, i: int, trait: str) -> RawQuestion:
     )
 
 
-def _exists(view: CityView, found: Gathered, asked: Phrase) -> RawQuestion:
+def _exists(view: CityView, found: CountedGroup, asked: Phrase) -> RawQuestion:
     place, near = view.things[found.at], found.near_m is not None
     said = str(asked).partition(" ")[2]
     those, told = view.picked(found.things, asked)

@@ -15,7 +15,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
 from pipeline.drawing import fonts
 from pipeline.geometry.angles import rate, turn_rate_dps
-from pipeline.questions.gate import Shown
+from pipeline.questions.gate import ShownScene
 from pipeline.questions.selection import times_held
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView, Need
@@ -52,7 +52,7 @@ class FlightExam:
         self.moments = [known[(i + 1) * len(known) // most - 1] for i in range(most)] if len(known) > most else known
 
     @cached_property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownScene:
         """What whoever answers is shown of it; where its positions are steps no way, and no number finer than two."""
         step_m = max((f.measured or 0.0 for f in self.scene.findings if f.name == "quantised"), default=0.0)
         if not step_m:

@@ -12,9 +12,9 @@ import numpy as np
 
 from pipeline.benchmarks.embodied4c.rules import AERIAL, DRIVING, MANIPULATION
 from pipeline.benchmarks.embodied4c.vln.roads import (
+    DriveLanes,
     KnownRoads,
-    Roads,
-    Ways,
+    LaneSequence,
     leader_row,
     middles_m,
     red_lights_s,
@@ -23,7 +23,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, StrArray
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.core.quantized_series import QuantizedSeries
 from pipeline.core.schema import AnyScene
-from pipeline.geometry.tracks import Track
+from pipeline.geometry.tracks import FlightTrack
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.reader import Reader
 from pipeline.worlds.arm.view import ArmView
@@ -111,7 +111,7 @@ class Trial:
 EGO: Final = "ego"
 
 
-def trial_of_flight(track: Track) -> Trial:
+def trial_of_flight(track: FlightTrack) -> Trial:
     """A flight: ENU metres; headings turned from compass angles to counter-clockwise from east."""
     return Trial(
         t_s=track.t_s, place_m=track.enu_m, heading_deg=(90.0 - track.heading_deg) % 360, speed_mps=track.speed_mps
@@ -152,16 +152,16 @@ def trial_of_drive(scene: AnyScene, told: KnownRoads, from_s: float) -> Trial:
     place_m = middles_m(view)
     ways = leader_m = leader_lane = None
     if view.facts.lanes and view.ego_moves:
-        ways = Roads(view).ways(place_m[known], view.ego_yaw_deg[known], times)
+        ways = DriveLanes(view).ways(place_m[known], view.ego_yaw_deg[known], times)
         events["lane_invasion"] = ways.invaded_s
     if told.leader is not None:
         first = int(np.abs(times - from_s).argmin())
         now = slice(first, first + 1)
-        ours = None if ways is None else Ways(ways.lane[now], ways.lane_id[now], ways.invaded_s)
+        ours = None if ways is None else LaneSequence(ways.lane[now], ways.lane_id[now], ways.invaded_s)
         row = leader_row(view, told.leader, ours, int(np.flatnonzero(known)[first]))
         leader_m = view.place_m[row][known]
         if ways is not None:
-            leader_lane = Roads(view).against(ways, leader_m, view.yaw_deg[row][known])
+            leader_lane = DriveLanes(view).against(ways, leader_m, view.yaw_deg[row][known])
     return Trial(
         t_s=times,
         place_m=place_m[known],
@@ -171,7 +171,7 @@ def trial_of_drive(scene: AnyScene, told: KnownRoads, from_s: float) -> Trial:
         handbrake=handbrake,
         lane=None if ways is None else ways.lane,
         lane_id=None if ways is None else ways.lane_id,
-        lanes_at=Roads(view).at if view.facts.lanes else None,
+        lanes_at=DriveLanes(view).at if view.facts.lanes else None,
         leader_m=leader_m,
         leader_lane=leader_lane,
         low_beam=None if not lit or lit[0] is None else np.array(["low beam" in (lamps or ()) for lamps in lit]),

@@ -44,7 +44,7 @@ class KnownRoads:
     stop_lines: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
-class Ways(NamedTuple):
+class LaneSequence(NamedTuple):
     """Lanes over time, (N,) each: numbered to the left of the first one ("0"), and by the map's ids; "" for none."""
 
     lane: StrArray
@@ -60,13 +60,13 @@ def middles_m(view: DriveView) -> FloatArray:
     return np.asarray(view.ego_m + turned_about_z(np.array(box.middle_m), view.ego_yaw_deg))
 
 
-class Roads:
+class DriveLanes:
     """The lanes of a drive."""
 
     def __init__(self, view: DriveView) -> None:
         self.view, self.lanes = view, Lanes(view)
 
-    def ways(self, place_m: FloatArray, yaw_deg: FloatArray, times_s: FloatArray) -> Ways:
+    def ways(self, place_m: FloatArray, yaw_deg: FloatArray, times_s: FloatArray) -> LaneSequence:
         """In which lanes something was at times (N,).
 
         It stays in its lane as long as lanes follow on one another, also across a junction where several overlap. It
@@ -94,7 +94,7 @@ class Roads:
             own = now if now is not None else own
             labels.append(str(offset) if found else NO_LANE)
             ids.append(now.id if now is not None else NO_LANE)
-        return Ways(np.array(labels, dtype=object), np.array(ids, dtype=object), np.array(invaded))
+        return LaneSequence(np.array(labels, dtype=object), np.array(ids, dtype=object), np.array(invaded))
 
     def _goes_on(self, own: Lane | None, found: Sequence[Lane]) -> Lane | None:
         """Of lanes the one that ours is, or goes on into."""
@@ -110,7 +110,7 @@ class Roads:
             return 1
         return -1 if other.id in self.lanes.beside(row, "right") else 0
 
-    def against(self, ours: Ways, place_m: FloatArray, yaw_deg: FloatArray) -> StrArray:
+    def against(self, ours: LaneSequence, place_m: FloatArray, yaw_deg: FloatArray) -> StrArray:
         """(N,) the numbers of the lanes of another, counted as ours; "" where it is in none next to ours."""
         labels = []
         for lane, number, rows, place, yaw in zip(
@@ -138,7 +138,7 @@ class Roads:
         return sorted({name for row in rows for name in self.lanes.row(self.lanes.at(row))})
 
 
-def leader_row(view: DriveView, leader: str, ours: Ways | None, index: int) -> int:
+def leader_row(view: DriveView, leader: str, ours: LaneSequence | None, index: int) -> int:
     """The row of the actor that is followed. Raises ConfigError where there is none.
 
     Args:
@@ -153,7 +153,7 @@ def leader_row(view: DriveView, leader: str, ours: Ways | None, index: int) -> i
         return view.row(leader)
     if ours is None or ours.lane[0] == NO_LANE:
         raise ConfigError("--leader nearest: it is not known which lane is ours; name the actor, or give --map")
-    roads = Roads(view)
+    roads = DriveLanes(view)
     with np.errstate(invalid="ignore"):
         ahead = view.relative_m[:, index, 0] > 0
     for row in np.argsort(view.distance_m[:, index]).tolist():

@@ -25,7 +25,7 @@ STILL_DEG: Final = 1.0  # a joint that turns by less was not moved
 
 
 @dataclass(frozen=True)
-class Earned:
+class TrialPoints:
     """Points of one trial, 0 to 100, and what was measured."""
 
     points: float
@@ -79,14 +79,14 @@ def first_of(holds: BoolArray) -> int:
 # Driving (section 8.1)
 
 
-def controls(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def controls(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """D1.1: handbrake and low beam at one time."""
     handbrake = trial.known("handbrake")
     low_beam = trial.known("low_beam")
-    return Earned(binary(bool((handbrake & low_beam).any())))
+    return TrialPoints(binary(bool((handbrake & low_beam).any())))
 
 
-def steering(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def steering(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """D1.2: full to one side, full to the other, then the middle, in this order."""
     steering = trial.known("steering")
     side = 1.0 if task.target["first"] == "left" else -1.0
@@ -95,35 +95,35 @@ def steering(task: Specification, trial: Trial, place: FloatArray | None) -> Ear
     for holds in (side * steering >= full, -side * steering >= full, abs(steering) <= middle):
         found = np.flatnonzero(holds[at:])
         if not len(found):
-            return Earned(0.0)
+            return TrialPoints(0.0)
         at += int(found[0])
-    return Earned(FULL)
+    return TrialPoints(FULL)
 
 
-def reach_speed(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def reach_speed(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """D1.3."""
     speed_mps = trial.known("speed_mps")
     top = float(np.nanmax(speed_mps)) * KMH
-    return Earned(binary(top >= task.number("speed_kmh")), {"speed_max_kmh": top})
+    return TrialPoints(binary(top >= task.number("speed_kmh")), {"speed_max_kmh": top})
 
 
-def keep_speed(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def keep_speed(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """D1.4: within some km/h for so long without a break."""
     speed_mps = trial.known("speed_mps")
     off = np.abs(speed_mps * KMH - task.number("speed_kmh"))
     kept = longest_s(trial, off <= task.number("within_kmh"))
-    return Earned(binary(kept >= task.number("seconds")), {"kept_s": kept})
+    return TrialPoints(binary(kept >= task.number("seconds")), {"kept_s": kept})
 
 
-def distance_stop(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def distance_stop(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """D1.5: at the end so far along the way, and at rest."""
     speed_mps = trial.known("speed_mps")
     driven, speed = float(trial.driven_m()[-1]), float(speed_mps[-1])
     holds = abs(driven - task.number("distance_m")) <= task.number("within_m") and speed <= task.number("speed_max_mps")
-    return Earned(binary(holds), {"driven_m": driven, "speed_mps": speed})
+    return TrialPoints(binary(holds), {"driven_m": driven, "speed_mps": speed})
 
 
-def reach_place(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def reach_place(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """D2: once within a distance of the target, slow enough and in its lane where table 12 says so; eq. 6."""
     away = np.linalg.norm((trial.place_m - given(task, place))[:, :2], axis=1)
     holds = np.asarray(away <= task.number("within_m"))
@@ -135,10 +135,10 @@ def reach_place(task: Specification, trial: Trial, place: FloatArray | None) -> 
     end = first_of(holds)
     measured = {"d_init_m": float(away[0]), "d_agt_m": float(away[end]), "ended_s": float(trial.t_s[end])}
     measured |= {"speed_mps": float(trial.known("speed_mps")[end])} if "speed_max_mps" in task.target else {}
-    return Earned(FULL if holds[end] else graded(float(away[0]), float(away[end])), measured)
+    return TrialPoints(FULL if holds[end] else graded(float(away[0]), float(away[end])), measured)
 
 
-def drive_far(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def drive_far(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """D3.1, D3.2: so far along the way, in the first lane where table 12 says so; eq. 6 of what is left of it."""
     if "lane" in task.target:
         lane = trial.known("lane")
@@ -147,7 +147,7 @@ def drive_far(task: Specification, trial: Trial, place: FloatArray | None) -> Ea
     return _far(task, float(trial.driven_m()[-1]))
 
 
-def follow(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def follow(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """D3.3, D3.4: so far along the way while the leader is near; graded as `drive_far`."""
     leader_m = trial.known("leader_m")
     near = np.linalg.norm((leader_m - trial.place_m)[:, :2], axis=1) <= task.number("gap_max_m")
@@ -155,22 +155,22 @@ def follow(task: Specification, trial: Trial, place: FloatArray | None) -> Earne
     return _far(task, float(steps[near[1:] & near[:-1]].sum()))
 
 
-def _far(task: Specification, driven_m: float) -> Earned:
+def _far(task: Specification, driven_m: float) -> TrialPoints:
     goal = task.number("distance_m")
     points = FULL if driven_m >= goal else graded(goal, goal - driven_m)
-    return Earned(points, {"driven_m": driven_m})
+    return TrialPoints(points, {"driven_m": driven_m})
 
 
-def speed_limit(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def speed_limit(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """D4.1: eq. 6 with time in place of distance: the longest time in the range."""
     speed_mps = trial.known("speed_mps")
     kmh = speed_mps * KMH
     kept = longest_s(trial, (kmh >= task.number("low_kmh")) & (kmh <= task.number("high_kmh")))
     goal = task.number("seconds")
-    return Earned(FULL if kept >= goal else graded(goal, goal - kept), {"kept_s": kept})
+    return TrialPoints(FULL if kept >= goal else graded(goal, goal - kept), {"kept_s": kept})
 
 
-def overtake(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def overtake(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """D4.2: four sub-goals in order, 10, 20, 30 and 40 points; one counts when all before it were met earlier.
 
     Whether a lane is to the left, and what is ahead, is told along the leader's own way.
@@ -200,21 +200,21 @@ def overtake(task: Specification, trial: Trial, place: FloatArray | None) -> Ear
             break
         at += int(found[0])
         points += gain
-    return Earned(points)
+    return TrialPoints(points)
 
 
 # Flying (section 8.2)
 
 
-def single_action(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def single_action(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """A1: at the end where one movement leads to, and turned as it says."""
     away = float(np.linalg.norm(trial.place_m[-1] - target_m(task, trial)))
     off = abs((turned_deg(trial) - task.number("turn_deg") + 180) % 360 - 180)
     holds = away <= task.number("within_m") and off <= task.number("within_deg")
-    return Earned(binary(holds), {"d_agt_m": away, "turn_off_deg": off})
+    return TrialPoints(binary(holds), {"d_agt_m": away, "turn_off_deg": off})
 
 
-def sequence(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def sequence(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """A2: eq. 6 of the distance at the end (90%) and of the least distance on the way (10%)."""
     away = np.linalg.norm(trial.place_m - target_m(task, trial), axis=1)
     away = away[: first_of(away <= task.number("within_m")) + 1]
@@ -224,51 +224,51 @@ def sequence(task: Specification, trial: Trial, place: FloatArray | None) -> Ear
         for share, d in ((TERMINAL, last), (PROGRESS, least))
     )
     ended_s = float(trial.t_s[len(away) - 1])
-    return Earned(points, {"d_init_m": first, "d_agt_m": last, "d_min_m": least, "ended_s": ended_s})
+    return TrialPoints(points, {"d_init_m": first, "d_agt_m": last, "d_min_m": least, "ended_s": ended_s})
 
 
-def reach_height(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def reach_height(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """A3: within a distance of the target over ground, and within a metre of its height."""
     target = given(task, place)
     away = float(np.linalg.norm((trial.place_m[-1] - target)[:2]))
     height = float(abs(trial.place_m[-1, 2] - target[2]))
     holds = away <= task.number("within_m") and height <= task.number("height_within_m")
-    return Earned(binary(holds), {"d_agt_m": away, "height_off_m": height})
+    return TrialPoints(binary(holds), {"d_agt_m": away, "height_off_m": height})
 
 
 # Manipulating (section 8.3)
 
 
-def single_joint(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def single_joint(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """M1: the gripper opened or closed, or one joint turned and no other."""
     if "open" in task.target:
         gripper_open = trial.known("gripper_open")
         wanted = bool(task.target["open"])
-        return Earned(binary(bool(gripper_open[0]) != wanted and bool(gripper_open[-1]) == wanted))
+        return TrialPoints(binary(bool(gripper_open[0]) != wanted and bool(gripper_open[-1]) == wanted))
     joints_deg = trial.known("joints_deg")
     turn = joints_deg[-1] - joints_deg[0]
     joint = int(task.number("joint")) - 1
     off = float(abs(turn[joint] - task.number("turn_deg")))
     others = float(np.abs(np.delete(turn, joint)).max())
     holds = off <= task.number("within_deg") and others <= STILL_DEG
-    return Earned(binary(holds), {"turn_off_deg": off, "others_deg": others})
+    return TrialPoints(binary(holds), {"turn_off_deg": off, "others_deg": others})
 
 
-def axis_sequence(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def axis_sequence(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """M2: eq. 6 of the gripper's distance at the end; axes are those of the robot's base."""
     away = np.linalg.norm(trial.place_m - (trial.place_m[0] + task.numbers("offset")), axis=1)
     end = first_of(away <= task.number("within_m"))
     first, last = float(away[0]), float(away[end])
     points = FULL if last <= task.number("within_m") else graded(first, last)
-    return Earned(points, {"d_init_m": first, "d_agt_m": last, "ended_s": float(trial.t_s[end])})
+    return TrialPoints(points, {"d_init_m": first, "d_agt_m": last, "ended_s": float(trial.t_s[end])})
 
 
-def success(task: Specification, trial: Trial, place: FloatArray | None) -> Earned:
+def success(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
     """M3: what the simulator says."""
-    return Earned(binary(bool(trial.success)))
+    return TrialPoints(binary(bool(trial.success)))
 
 
-RULES: Final[Mapping[str, Callable[[Specification, Trial, FloatArray | None], Earned]]] = {
+RULES: Final[Mapping[str, Callable[[Specification, Trial, FloatArray | None], TrialPoints]]] = {
     rule.__name__: rule
     for rule in (
         controls, steering, reach_speed, keep_speed, distance_stop, reach_place, drive_far, follow, speed_limit,
@@ -366,7 +366,7 @@ def _checked(task: Specification, trial: Trial, places: Mapping[str, FloatArray]
     cut = trial.between(start, end)
     if len(cut) < SAMPLES_MIN:
         return TrialOutcome(task, 0.0, None, {}, ended_by, tuple(notes))
-    earned: Earned = RULES[task.rule](task, cut, place)
+    earned: TrialPoints = RULES[task.rule](task, cut, place)
     return TrialOutcome(task, earned.points, None, earned.measured, ended_by, tuple(notes))
 
 

@@ -20,7 +20,7 @@ from pipeline.core.errors import TemplateError
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import load_template
-from pipeline.geometry.views import View
+from pipeline.geometry.views import PinholeView
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.gate import NamedThing
 from pipeline.questions.model_authoring import MODEL_ASSISTED
@@ -104,7 +104,7 @@ class SeenTask(CaseTask[ErgeoView]):
         """Writes the views of a candidate, and where objects lie in the first that shows them."""
         show(case, *shots)
         for i in members:
-            shot = next((own for own in shots if isinstance(own, View) and view.whole(own)[i]), None)
+            shot = next((own for own in shots if isinstance(own, PinholeView) and view.whole(own)[i]), None)
             if shot is not None:
                 names = ("left_edge", "right_edge", "lower_edge", "upper_edge")
                 for name, value in zip(names, view.extent(i, shot).tolist(), strict=True):

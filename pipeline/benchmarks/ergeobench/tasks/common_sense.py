@@ -20,7 +20,7 @@ from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView, looking, wrapp
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Model, Name
 from pipeline.core.templates import load_table
-from pipeline.geometry.views import View
+from pipeline.geometry.views import PinholeView
 from pipeline.questions.cases import Case
 from pipeline.questions.rules import Measure, rule
 from pipeline.questions.task import Form, FreeText
@@ -85,7 +85,7 @@ class NeedTask(SeenTask):
             if j != i and (seen.kind in need.all or (_is_unknown_shop(seen) and not any(_on(seen, p) for p in places)))
         ]
 
-    def none_else(self, view: ErgeoView, i: int, need: Need, *shots: View) -> bool:
+    def none_else(self, view: ErgeoView, i: int, need: Need, *shots: PinholeView) -> bool:
         """Whether views show nothing of other places that may serve a need."""
         others = self.others(view, i, need)
         return not any(view.touched(shot)[others].any() for shot in shots)
@@ -219,7 +219,7 @@ class Doors:
             if len(own) == 1 and not any(_on(view.objects[i], view.objects[k]) for k in low)
         }
 
-    def pairs(self, i: int) -> Iterator[tuple[tuple[View, View], list[int]]]:
+    def pairs(self, i: int) -> Iterator[tuple[tuple[PinholeView, PinholeView], list[int]]]:
         """Level views with the views upward from them, that show a door and another one with their signs, drawn.
 
         With each the doors, the one meant first: their colours tell them apart, and it from all other doors in view.
@@ -334,7 +334,7 @@ def _to_third_border(x: float, middle: float) -> float:
     return 1 / 3 - abs(x) if middle == 0 else (abs(x) - 1 / 3 if x * middle > 0 else -abs(x))
 
 
-def _middle(view: ErgeoView, i: int, shot: View) -> float:
+def _middle(view: ErgeoView, i: int, shot: PinholeView) -> float:
     """X of an object's middle in a view."""
     left, right, _, _ = view.extent(i, shot).tolist()
     return float((left + right) / 2)

@@ -19,7 +19,7 @@ from pipeline.benchmarks.ergeobench.view import ErgeoView, looking
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
 from pipeline.geometry.geodesy import METRES_PER_DEGREE
-from pipeline.geometry.views import View
+from pipeline.geometry.views import PinholeView
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.rules import Measure, rule
 from pipeline.questions.task import Form, FreeText
@@ -103,7 +103,7 @@ class GeoLocalization(CaseTask[ErgeoView]):
         return (best_view(view),)
 
 
-def best_view(view: ErgeoView) -> View:
+def best_view(view: ErgeoView) -> PinholeView:
     """A view about the horizon, drawn among those that show most objects from edge to edge."""
     level = [shot for shot in view.around if shot in view.level]
     counts = [int(view.whole(shot)[: len(view.facts.objects)].sum()) for shot in level]

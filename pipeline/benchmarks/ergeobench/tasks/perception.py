@@ -15,7 +15,7 @@ from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_table
-from pipeline.geometry.views import View
+from pipeline.geometry.views import PinholeView
 from pipeline.questions.cases import Case
 from pipeline.questions.model_authoring import MODEL_ASSISTED
 from pipeline.questions.rules import Measure, rule
@@ -113,7 +113,7 @@ class Perception(SeenTask):
                 case.fact("alternatives", label, len(alone), "labels")
                 yield case.ask(label, alone, least=1)
 
-    def _lone(self, view: ErgeoView, own: Sequence[str], group: Sequence[str]) -> list[tuple[View, int]]:
+    def _lone(self, view: ErgeoView, own: Sequence[str], group: Sequence[str]) -> list[tuple[PinholeView, int]]:
         """Views that show an object of some labels whole, and of all others of a group nothing."""
         members = [i for label in own for i in view.of_label(label).tolist() if view.usable(i)]
         others = [i for label in group if label not in own for i in view.may_be(label).tolist()]
@@ -129,7 +129,7 @@ class Perception(SeenTask):
         """An attribute of which objects of one label have different values: which it is, and whether it is one."""
         own = [i for i in by_digest(view, self.name, view.of_label(label).tolist()) if view.usable(i)]
         for key in sorted({key for i in own for key in view.objects[i].attributes}):
-            found: dict[str, tuple[View, int]] = {}
+            found: dict[str, tuple[PinholeView, int]] = {}
             for i in own:
                 value = view.objects[i].attributes.get(key)
                 shot = view.first_lone(i, view.around) if value is not None and value not in found else None
@@ -162,7 +162,7 @@ class Perception(SeenTask):
                 everywhere[seen.name].append(i)
         ordered = sorted(named, key=lambda x: digest(view.scene.id, "names", x))
         for group in grouped(ordered):
-            found: dict[str, tuple[View, int]] = {}
+            found: dict[str, tuple[PinholeView, int]] = {}
             for name in group:
                 others = [i for other in group if other != name for i in everywhere[other]]
                 shows = ((s, i) for s in view.around for i in named[name] if view.whole(s)[i])
@@ -175,7 +175,9 @@ class Perception(SeenTask):
                 case.require("one_name_alone", len(found), ">=", 2, "names")
                 yield case.ask(name, sorted(found), least=1)
 
-    def _case(self, view: ErgeoView, kind: str, what: str, answer: str, shot: View | None, i: int | None) -> Case:
+    def _case(
+        self, view: ErgeoView, kind: str, what: str, answer: str, shot: PinholeView | None, i: int | None
+    ) -> Case:
         """A candidate about a view; its operands tell the view and not the answer."""
         seen_from = "" if shot is None else f"{shot.yaw_deg:.2f} {shot.pitch_deg:.2f} {shot.fov_deg:.2f}"
         case = Case(kind, what, seen_from or f"no view {answer}", wording="")

@@ -20,7 +20,7 @@ from pipeline.benchmarks.ergeobench.images import FOV_DEG, WHOLE
 from pipeline.benchmarks.ergeobench.tasks.base import TRIES, SeenTask, by_digest, usable
 from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView, aimed, wrapped
 from pipeline.benchmarks.ergeobench.view import TURNS as VIEWS
-from pipeline.geometry.views import View
+from pipeline.geometry.views import PinholeView
 from pipeline.questions.cases import Case
 from pipeline.questions.rules import Measure, rule
 from pipeline.questions.task import Choice
@@ -212,7 +212,7 @@ class Positioning(SeenTask):
             self._within(view, case, i, shot, answer)
             yield case.ask(answer, CELLS)
 
-    def _within(self, view: ErgeoView, case: Case, i: int, shot: View, answer: str) -> None:
+    def _within(self, view: ErgeoView, case: Case, i: int, shot: PinholeView, answer: str) -> None:
         """Where the object's middle lies, and how far from the next cell."""
         left, right, low, high = view.extent(i, shot).tolist()
         x, y = (left + right) / 2, (low + high) / 2

@@ -38,7 +38,7 @@ from pipeline.questions.model_authoring import (
     PromptArguments,
     RefusedItemError,
     SceneAuthoring,
-    Second,
+    SecondModel,
     Target,
     answered,
     facts_gave_none,
@@ -161,7 +161,7 @@ def _answer(case: Case, item: DraftItem, scene: FlightAuthoring, steps: tuple[st
     if len(scene.asks) < 2:
         return
     with refusing(case):
-        for measure in answered(item, scene.view.scene.id, Second(scene.asks[1], scene.second_shown, steps)):
+        for measure in answered(item, scene.view.scene.id, SecondModel(scene.asks[1], scene.second_shown, steps)):
             case.measured(measure)
             if not measure.holds and (row := measure.evidence()):
                 case.evidence.append(row)

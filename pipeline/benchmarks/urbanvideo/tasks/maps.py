@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.benchmarks.urbanvideo.cases import OPTIONS, FlightCase, Stretches, UrbanTask, clock, cuts
+from pipeline.benchmarks.urbanvideo.cases import OPTIONS, FlightCase, StretchSubjects, UrbanTask, clock, cuts
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.captions import Misreading, misreadings
 from pipeline.core.arrays import FloatArray, IntArray
@@ -44,7 +44,7 @@ class CognitiveMap(UrbanTask):
         it or on the way to it is nearer to the path than all other options. A map keeps the landmarks of earlier ones,
         and the wrong maps of a flight are all wrong in the same ways: else the right ones are those that agree.
         """
-        told = Stretches()
+        told = StretchSubjects()
         lots = [digest(view.scene.id, self.name, view.places[place].label) for place in view.pool]
         kept: list[int] = []
         drawn: list[tuple[int, FlightCase, Drawing]] = []

@@ -20,7 +20,7 @@ from pipeline.benchmarks.urbanvideo.cases import (
     EvenTask,
     FlightCase,
     FlightEvent,
-    Stretches,
+    StretchSubjects,
     UrbanTask,
     clip_s,
     clipped,
@@ -105,7 +105,7 @@ class Proximity(EvenTask):
         yield from unnameable(view)
         if not view.pool:
             return
-        measured, told = np.stack([view.distance_m, *_to_center(view)]), Stretches()
+        measured, told = np.stack([view.distance_m, *_to_center(view)]), StretchSubjects()
         for stretch in _stretches(view):
             at = np.flatnonzero((view.t_s >= stretch.start_s) & (view.t_s <= stretch.end))
             pause_s = float(np.diff(np.concatenate([[stretch.start_s], view.t_s[at], [stretch.end]])).max())

@@ -51,7 +51,7 @@ class WalkedRoute(NamedTuple):
     unseen_m: FloatArray  # part of the leg on which the scan shows no floor below the body, or something above it
 
 
-class Formed(NamedTuple):
+class RouteBatch(NamedTuple):
     """Routes (n, k), filled up with -1, how many of them nobody wrote, and how many of those there are in all."""
 
     operands: IntArray
@@ -59,7 +59,7 @@ class Formed(NamedTuple):
     total: int
 
 
-_FORMED: Final[WeakKeyDictionary[ScanView, Formed]] = WeakKeyDictionary()
+_FORMED: Final[WeakKeyDictionary[ScanView, RouteBatch]] = WeakKeyDictionary()
 
 
 class RoutePlanning(ArrayTask[ScanView]):
@@ -101,9 +101,9 @@ class RoutePlanning(ArrayTask[ScanView]):
         formed = self._formed(view)
         return untried(formed.total, formed.generated)
 
-    def _formed(self, view: ScanView) -> Formed:
+    def _formed(self, view: ScanView) -> RouteBatch:
         if view not in _FORMED and view.rules.routes_by_people:
-            _FORMED[view] = Formed(self._written_operands(view, self._width(view)), 0, 0)
+            _FORMED[view] = RouteBatch(self._written_operands(view, self._width(view)), 0, 0)
         if view not in _FORMED:
             among = self._among(view)
             start, facing, passed = among.tuples().T
@@ -114,7 +114,7 @@ class RoutePlanning(ArrayTask[ScanView]):
             longer, all_longer = self._one_further(view, short, among)
             found = np.concatenate([self._written_operands(view, width), short, longer])
             _, first = np.unique(found, axis=0, return_index=True)
-            _FORMED[view] = Formed(found[np.sort(first)], len(short) + len(longer), 2 * among.total + all_longer)
+            _FORMED[view] = RouteBatch(found[np.sort(first)], len(short) + len(longer), 2 * among.total + all_longer)
         return _FORMED[view]
 
     def _among(self, view: ScanView) -> CandidateSampler:

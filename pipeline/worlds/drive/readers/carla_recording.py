@@ -17,7 +17,7 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Finding
 from pipeline.formats import carla_log
-from pipeline.formats.carla_log import Added, CarlaLog, FrameTable, Records
+from pipeline.formats.carla_log import AddedActor, CarlaLog, FrameTable, Records
 from pipeline.geometry.angles import wrapped_deg
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.drive.facts import (
@@ -74,7 +74,7 @@ def yaws_deg(rotation: FloatArray) -> FloatArray:
     return wrapped_deg(-within(doubles(rotation[..., 2]), _TURN_MAX_DEG))
 
 
-def category_of(actor: Added) -> str:
+def category_of(actor: AddedActor) -> str:
     """The common word for an actor."""
     if actor.kind == WALKER:
         return "pedestrian"
@@ -87,7 +87,7 @@ def category_of(actor: Added) -> str:
     return CARLA_PROPS.get(actor.blueprint, "object")
 
 
-def attributes_of(actor: Added) -> dict[str, str]:
+def attributes_of(actor: AddedActor) -> dict[str, str]:
     """The attributes that a recording declares of an actor."""
     said = {name: actor.attributes[key] for key, name in _KEPT.items() if actor.attributes.get(key)}
     if "mesh" in said:
@@ -126,7 +126,7 @@ def colours_of(time: IntArray, state: Whole) -> tuple[Colour, ...]:
     )
 
 
-def camera_of(actor: Added) -> DriveCamera | None:
+def camera_of(actor: AddedActor) -> DriveCamera | None:
     """A camera; None where its picture's size or angle of view was not recorded."""
     said = actor.attributes
     try:
@@ -184,7 +184,7 @@ class CarlaRecording:
     def __init__(self, log: CarlaLog, time: IntArray, findings: Findings) -> None:
         self.log, self.findings = log, findings
         self.times_s = log.elapsed_s[time >= 0]
-        self.added: dict[int, Added] = {}
+        self.added: dict[int, AddedActor] = {}
         for actor in log.added:
             first = self.added.setdefault(actor.id, actor)
             if first.blueprint != actor.blueprint:

@@ -28,7 +28,7 @@ from pipeline.llm.prompts import load_prompt
 from pipeline.llm.replies import structured
 from pipeline.questions.rules import Measure, rule
 from pipeline.reading.maps.appearance import BUILT, COLOURED, TOWER, Appearance, may_be
-from pipeline.worlds.flight.facts import Flight, FlightScene, Landmark, Pictured
+from pipeline.worlds.flight.facts import DescribedLandmark, Flight, FlightScene, Landmark
 from pipeline.worlds.flight.look.painted import PaintedThings, things_of
 from pipeline.worlds.flight.look.survey import (
     CROPS,
@@ -46,7 +46,7 @@ from pipeline.worlds.flight.look.survey import (
 )
 from pipeline.worlds.flight.observe.flight import observe_flight, video_seconds
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.world import Looking
+from pipeline.worlds.world import DescribeSteps
 
 Ask = Callable[[Request], Reply]
 Answer = dict[str, str]
@@ -378,12 +378,14 @@ def _looked_at(mark: Landmark, crops: Sequence[LandmarkCrop], ask: Ask, margin: 
         for number, one in enumerate(crops):
             answers.append(answer(ask, one.jpeg, backwards=bool(number % 2)))
     except UnansweredError as failed:
-        return mark.model_copy(update={"pictured": Pictured(seconds=seconds, refused=(failed.rejection,))})
+        return mark.model_copy(update={"pictured": DescribedLandmark(seconds=seconds, refused=(failed.rejection,))})
     found = believed(mark, look, crops, answers, margin)
     at = " and ".join(f"{second:.1f}" for second in seconds)
     source_tags = {fact: f"{word}, said by a model of the video at {at} s" for fact, word in found.words.items()}
     changed = look.model_copy(update={**found.changes, "source_tags": look.source_tags | source_tags})
-    told = Pictured(seconds=seconds, words=found.words, evidence=tuple(found.evidence), refused=tuple(found.refused))
+    told = DescribedLandmark(
+        seconds=seconds, words=found.words, evidence=tuple(found.evidence), refused=tuple(found.refused)
+    )
     return mark.model_copy(update={"appearance": changed, "pictured": told})
 
 
@@ -411,4 +413,4 @@ def _told(marks: Sequence[Landmark], shown: int) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-LOOKING: Final = Looking[Flight](look_at_flight, calls, is_whole)
+LOOKING: Final = DescribeSteps[Flight](look_at_flight, calls, is_whole)

@@ -31,7 +31,7 @@ _REACH_M: Final = 600.0  # farther things take no room in a picture
 
 
 @dataclass(frozen=True)
-class Eye:
+class CameraEye:
     """A camera at a moment: ``enu_m`` (3,), compass heading, pitch (0 level, -90 down), degrees."""
 
     enu_m: FloatArray
@@ -97,12 +97,12 @@ class Prisms:
         base = self.base_m[rows]
         return Prisms(tuple(self.outlines[i] for i in rows), base, base + self.hides_m)
 
-    def hidden_by(self, eye: Eye, size: Size) -> dict[int, FloatArray]:
+    def hidden_by(self, eye: CameraEye, size: Size) -> dict[int, FloatArray]:
         """The part of a picture that prisms without a known top show or may hide."""
         rows = np.flatnonzero(~self.is_known)
         return {int(rows[i]): ring for i, ring in self._at_most.far_to_near(eye, size)} if len(rows) else {}
 
-    def far_to_near(self, eye: Eye, size: Size) -> list[tuple[int, FloatArray]]:
+    def far_to_near(self, eye: CameraEye, size: Size) -> list[tuple[int, FloatArray]]:
         """The prisms in a picture with what each covers of it (`ring`), by the distance of their centres."""
         away = np.hypot(*(self.center - eye.enu_m[:2]).T)
         points, owner = self._corners
@@ -117,13 +117,13 @@ class Prisms:
         shown = {i for i, r in rings.items() if len(r) > 2 and (r.max(0) >= 0).all() and (r.min(0) <= size).all()}
         return [(i, rings[i]) for i in self.order(eye) if i in shown]
 
-    def order(self, eye: Eye) -> list[int]:
+    def order(self, eye: CameraEye) -> list[int]:
         """All prisms, the farthest first."""
         away = np.hypot(*(self.center - eye.enu_m[:2]).T)
         found: list[int] = np.argsort(-away, kind="stable").tolist()
         return found
 
-    def ring(self, index: int, eye: Eye, size: Size, part: tuple[float, float] = (0.0, 1.0)) -> FloatArray:
+    def ring(self, index: int, eye: CameraEye, size: Size, part: tuple[float, float] = (0.0, 1.0)) -> FloatArray:
         """The outline of a prism in a picture: corners (k, 2) of the hull, pixels.
 
         Args:
@@ -139,7 +139,7 @@ class Prisms:
             corners = self._split(index, heights, eye, size)
         return hull(corners)
 
-    def _split(self, index: int, heights: Sequence[float], eye: Eye, size: Size) -> FloatArray:
+    def _split(self, index: int, heights: Sequence[float], eye: CameraEye, size: Size) -> FloatArray:
         """Points along the edges: where a corner lies behind the camera, much of the prism may be before it."""
         start = self.outlines[index]
         steps = np.linspace(0.0, 1.0, _SPLIT, endpoint=False)[:, None, None]
@@ -183,7 +183,7 @@ def filled(ring: FloatArray, size: Size) -> BoolArray:
     return np.asarray(picture, dtype=bool)
 
 
-def painted(prisms: Prisms, eye: Eye, size: Size) -> npt.NDArray[np.int32]:
+def painted(prisms: Prisms, eye: CameraEye, size: Size) -> npt.NDArray[np.int32]:
     """The number of the prism that each pixel (h, w) shows, from 0; -1 for none, `UNSURE` where one may hide others."""
     picture = Image.new("I", size, -1)
     draw, rings = ImageDraw.Draw(picture), dict(prisms.far_to_near(eye, size))

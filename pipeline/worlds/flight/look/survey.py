@@ -15,7 +15,7 @@ from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.colours import WORDS, margins
 from pipeline.worlds.flight.facts import FlightCamera, FlightMotion
-from pipeline.worlds.flight.look.painted import UNSURE, Eye, Prisms, area, filled, painted, shrunk
+from pipeline.worlds.flight.look.painted import UNSURE, CameraEye, Prisms, area, filled, painted, shrunk
 from pipeline.worlds.flight.observe.views import steady
 
 NAMES: Final = tuple(WORDS)
@@ -114,7 +114,7 @@ class Survey:
     """
 
     t_s: FloatArray
-    eyes: tuple[Eye, ...]
+    eyes: tuple[CameraEye, ...]
     glimpses: dict[int, list[Glimpse]] = field(default_factory=dict)
     most: FloatArray = field(default_factory=lambda: np.empty((0, len(NAMES))))
     unsure: set[int] = field(default_factory=set)
@@ -126,7 +126,7 @@ class Survey:
         return tuple(name for name, share in zip(NAMES, self.most[thing], strict=True) if share < UNLIKE_MAX)
 
 
-def eyes_of(motion: FlightMotion, camera: FlightCamera, end_s: float) -> tuple[FloatArray, tuple[Eye, ...]]:
+def eyes_of(motion: FlightMotion, camera: FlightCamera, end_s: float) -> tuple[FloatArray, tuple[CameraEye, ...]]:
     """Moments (M,) of the video at which pose and picture belong together, and the camera at each."""
     t_s, part = np.array(motion.t_s), np.array(motion.part)
     heading, pitch = (np.array(v, dtype=np.float64) for v in (motion.heading_deg, motion.pitch_deg))
@@ -137,7 +137,7 @@ def eyes_of(motion: FlightMotion, camera: FlightCamera, end_s: float) -> tuple[F
             chosen.append(row)
     if len(chosen) > MOMENTS_MAX:
         chosen = [chosen[i] for i in np.linspace(0, len(chosen) - 1, MOMENTS_MAX).round().astype(int).tolist()]
-    eyes = (Eye(np.array(motion.enu_m[i]), float(heading[i]), float(pitch[i]), camera) for i in chosen)
+    eyes = (CameraEye(np.array(motion.enu_m[i]), float(heading[i]), float(pitch[i]), camera) for i in chosen)
     return t_s[chosen], tuple(eyes)
 
 
@@ -179,7 +179,7 @@ def survey(
     return found
 
 
-def _unsure(prisms: Prisms, things: int, eye: Eye, shows: npt.NDArray[np.int32]) -> set[int]:
+def _unsure(prisms: Prisms, things: int, eye: CameraEye, shows: npt.NDArray[np.int32]) -> set[int]:
     """The things of which a picture may show more than is known, by what it shows for sure (`painted`)."""
     size, hidden = (shows.shape[1], shows.shape[0]), shows == UNSURE
     found = {i for i, ring in prisms.hidden_by(eye, size).items() if filled(ring, size).mean() >= NOTICED_MIN}
@@ -237,7 +237,7 @@ def chosen(glimpses: Sequence[Glimpse], seconds: Sequence[float]) -> list[Glimps
     return found
 
 
-def crop(frame: Frame, eye: Eye, prisms: Prisms, thing: int, glimpse: Glimpse, second: float) -> LandmarkCrop:
+def crop(frame: Frame, eye: CameraEye, prisms: Prisms, thing: int, glimpse: Glimpse, second: float) -> LandmarkCrop:
     """A thing in a picture of the video."""
     height, width = frame.shape[:2]
     size = (width, height)

@@ -73,7 +73,7 @@ _NO_EXTENT: Final = ReferringExpression(
 )
 
 
-class Words(NamedTuple):
+class NounPhrase(NamedTuple):
     """A noun and what is told of it.
 
     Attributes:
@@ -161,7 +161,7 @@ class SceneThings:
             "walls": _fit([look.walls for look in self._looks]),
             "roof": _fit([look.roof for look in self._looks]),
         }
-        self._fitting: dict[Words, BoolArray] = {}  # what `may_fit` has answered: many things are alike
+        self._fitting: dict[NounPhrase, BoolArray] = {}  # what `may_fit` has answered: many things are alike
 
     def said(self) -> list[ReferringExpression]:
         """First what looks tell, then what stands beside something that they tell."""
@@ -178,7 +178,7 @@ class SceneThings:
 
     # What fits
 
-    def fits(self, words: Words) -> BoolArray:
+    def fits(self, words: NounPhrase) -> BoolArray:
         """Which things some words surely fit (n,)."""
         sure = self._noun == words.noun
         if words.paint:
@@ -187,7 +187,7 @@ class SceneThings:
             sure &= np.all([self._paint[w][colour] >= least for w in _surfaces(where)], axis=0)  # NaN is not
         return sure & (self._roof == words.roof) if words.roof else sure
 
-    def may_fit(self, words: Words) -> BoolArray:
+    def may_fit(self, words: NounPhrase) -> BoolArray:
         """Which things some words may fit (n,)."""
         if words in self._fitting:
             return self._fitting[words]
@@ -208,12 +208,12 @@ class SceneThings:
 
     # Words
 
-    def _words(self, i: int) -> Iterator[Words]:
+    def _words(self, i: int) -> Iterator[NounPhrase]:
         """The traits that may be told of a thing, first that by which it is recognised best."""
         noun = str(self._noun[i])
         paint, roof = self._paint_of(i) if noun in COLOURED else None, str(self._roof[i])
-        told = Words(noun, paint, roof if roof in _ROOFS and noun in COLOURED else None)
-        yield from dict.fromkeys([Words(noun, paint), Words(noun, None, told.roof), Words(noun), told])
+        told = NounPhrase(noun, paint, roof if roof in _ROOFS and noun in COLOURED else None)
+        yield from dict.fromkeys([NounPhrase(noun, paint), NounPhrase(noun, None, told.roof), NounPhrase(noun), told])
 
     def _paint_of(self, i: int) -> tuple[str, str] | None:
         least = self.config.colour_margin
@@ -305,7 +305,7 @@ class SceneThings:
                 break
         return least
 
-    def _proof(self, i: int, words: Words) -> tuple[Evidence, ...]:
+    def _proof(self, i: int, words: NounPhrase) -> tuple[Evidence, ...]:
         """By how much the colour fits this thing, and others that are like it but for the colour do not."""
         if not words.paint:
             return ()

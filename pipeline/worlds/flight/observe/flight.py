@@ -21,7 +21,7 @@ from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Land
 from pipeline.worlds.flight.observe.descriptions import NOT_NEAR, describe
 from pipeline.worlds.flight.observe.motion import COURSE_ERROR_DEG, FlightPath, MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
-from pipeline.worlds.flight.observe.views import PosesAt, Setting, best_shot, may_be_noticed, views
+from pipeline.worlds.flight.observe.views import PosesAt, ViewInputs, best_shot, may_be_noticed, views
 
 MIN_COVERAGE: Final = 0.9  # of the video that the log should tell of; less is worth a word
 _DECIMALS: Final = 3  # millimetres, thousandths of a degree: below what any log knows
@@ -75,11 +75,11 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
     )
 
 
-class Filmed(NamedTuple):
+class FilmedPath(NamedTuple):
     """The camera of a flight at even times, and what it stands among."""
 
     poses: PosesAt
-    setting: Setting
+    setting: ViewInputs
 
 
 def _pitch(found: list[FlightPath], flight: Flight) -> FloatArray:
@@ -93,7 +93,9 @@ def _joined(found: list[FlightPath], name: str, *shape: int) -> FloatArray:
     return np.concatenate([np.empty((0, *shape)), *(getattr(path, name) for path in found)])
 
 
-def _filmed(found: list[FlightPath], flight: Flight, geometry: FlightGeometry, config: MotionConfig) -> Filmed | None:
+def _filmed(
+    found: list[FlightPath], flight: Flight, geometry: FlightGeometry, config: MotionConfig
+) -> FilmedPath | None:
     """What it takes to know what is in view; None: no camera, heading or landmark."""
     heading, pitch = _joined(found, "heading_deg"), _pitch(found, flight)
     if not flight.camera or not flight.landmarks or np.isnan(heading + pitch).all():
@@ -101,7 +103,7 @@ def _filmed(found: list[FlightPath], flight: Flight, geometry: FlightGeometry, c
     part = np.repeat([p.number for p in found], [len(p) for p in found]).astype(np.intp)
     poses = PosesAt(_joined(found, "t_s"), _joined(found, "enu_m", 3), heading, pitch, part)
     error = _course_error(found)
-    return Filmed(poses, Setting(flight.camera, geometry.ground_m, geometry.buildings, config, error))
+    return FilmedPath(poses, ViewInputs(flight.camera, geometry.ground_m, geometry.buildings, config, error))
 
 
 def _course_error(found: list[FlightPath]) -> float:
@@ -114,7 +116,7 @@ def _motion(
     moved: list[Segment],
     landmarks: tuple[Landmark, ...],
     pitch: FloatArray,
-    shot: Filmed | None,
+    shot: FilmedPath | None,
     config: MotionConfig,
 ) -> FlightMotion:
     t_s, height, heading, stated = (_joined(found, name) for name in ("t_s", "height_m", "heading_deg", "stated"))

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.schema import Limits, Metres, Model, Seconds, Share
 from pipeline.geometry.bearings import compass_deg
-from pipeline.geometry.tracks import Track
+from pipeline.geometry.tracks import FlightTrack
 from pipeline.worlds.flight.observe.descriptions import DescriptionConfig
 
 START_ERRORS: Final = 4.0  # a movement starts at no less than so many standard errors of its rate
@@ -27,7 +27,7 @@ _BRIDGED_S: Final = 2.0  # without a value that others around it have; longer, i
 _EPS_S: Final = 1e-6  # log times are exact to the microsecond
 
 
-class Needs(Model):
+class MotionThresholds(Model):
     """The thresholds of a kind of movement. Rates per second, in metres or degrees.
 
     A movement begins where its rate rises above ``start`` and lasts while it stays above ``stop``, so that a rate near
@@ -39,7 +39,7 @@ class Needs(Model):
     least: float = Field(le=1000, gt=0, description="metres or degrees that it must come to")
 
     @model_validator(mode="after")
-    def _in_order(self) -> Needs:
+    def _in_order(self) -> MotionThresholds:
         if self.stop > self.start:
             raise ValueError(f"stop ({self.stop}) must not be above start ({self.start})")
         return self
@@ -55,10 +55,10 @@ class MotionConfig(Limits):
     """
 
     rate_hz: float = Field(default=5.0, gt=0, le=50, description="at which the track is sampled")
-    move: Needs = Needs(start=0.8, stop=0.4, least=1.5)
-    climb: Needs = Needs(start=0.5, stop=0.25, least=1.0)
-    turn: Needs = Needs(start=6.0, stop=3.0, least=7.5)
-    gimbal: Needs = Needs(start=4.0, stop=2.0, least=7.5)
+    move: MotionThresholds = MotionThresholds(start=0.8, stop=0.4, least=1.5)
+    climb: MotionThresholds = MotionThresholds(start=0.5, stop=0.25, least=1.0)
+    turn: MotionThresholds = MotionThresholds(start=6.0, stop=3.0, least=7.5)
+    gimbal: MotionThresholds = MotionThresholds(start=4.0, stop=2.0, least=7.5)
     min_segment_s: Seconds = Field(default=1.2, gt=0, description="changes closer than this are one change")
     min_movement_s: Seconds = Field(default=0.5, gt=0, description="a quick turn of 30° lasts as long")
     min_hover_s: Seconds = Field(
@@ -111,7 +111,7 @@ class MotionConfig(Limits):
 
 
 @dataclass(frozen=True)
-class Fit:
+class RateFit:
     """How well a rate of change is known: its standard error, per second, and the window it was fitted over."""
 
     error: float
@@ -119,13 +119,13 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Fits:
+class RateFits:
     """How well each rate of a log is known."""
 
-    move: Fit
-    climb: Fit
-    turn: Fit
-    gimbal: Fit
+    move: RateFit
+    climb: RateFit
+    turn: RateFit
+    gimbal: RateFit
 
 
 @dataclass(frozen=True)
@@ -190,12 +190,12 @@ class FlightPath:
 
 
 def paths(
-    track: Track,
+    track: FlightTrack,
     config: MotionConfig,
     offset_s: float = 0.0,
     step_m: tuple[float, float] = (0.0, 0.0),
     nose_first: bool = False,
-) -> tuple[list[FlightPath], Fits]:
+) -> tuple[list[FlightPath], RateFits]:
     """The parts of a track at even times, and how well their rates are known.
 
     Args:
@@ -209,7 +209,7 @@ def paths(
     if not known.all():  # only the samples that have a place
         track = replace(track, **{name: value[known] for name, value in vars(track).items() if value is not None})
     if len(track) == 0:
-        return [], Fits(*[Fit(0.0, 0.0)] * 4)
+        return [], RateFits(*[RateFit(0.0, 0.0)] * 4)
     noise, fits = _noise_and_fits(track, config, step_m)
     keep = np.ones(len(track), dtype=bool)
     borders = np.append(np.flatnonzero(_starts(track.part)), len(track))
@@ -224,7 +224,7 @@ def paths(
     return found, fits
 
 
-def by_course(path: FlightPath, fit: Fit, config: MotionConfig) -> FlightPath:
+def by_course(path: FlightPath, fit: RateFit, config: MotionConfig) -> FlightPath:
     """A path of a drone that is flown nose first: its heading is its course, where it is fast enough to have one.
 
     Fast enough is faster than `COURSE_SPEED`, and than where the error of the velocity might turn the course by
@@ -253,7 +253,9 @@ def by_course(path: FlightPath, fit: Fit, config: MotionConfig) -> FlightPath:
     return replace(path, heading_deg=heading, turn=turn, turn_error=float(course_error / width), turned_unseen=unseen)
 
 
-def _noise_and_fits(track: Track, config: MotionConfig, step_m: tuple[float, float]) -> tuple[list[float], Fits]:
+def _noise_and_fits(
+    track: FlightTrack, config: MotionConfig, step_m: tuple[float, float]
+) -> tuple[list[float], RateFits]:
     """White noise over ground, in height, of heading and of gimbal; and how well their rates are known."""
     starts = _starts(track.part)
     level = np.where(np.isnan(track.height_m), track.enu_m[:, 2], track.height_m)
@@ -273,8 +275,8 @@ def _noise_and_fits(track: Track, config: MotionConfig, step_m: tuple[float, flo
         # One step of the log makes a slope of up to 1.5 steps per window, which must stay below the start threshold.
         width = max(width, min(1.5 * step / needs.start, config.longest_window_s))
         noise.append(sigma)
-        fits.append(Fit(max(rate_error(sigma, interval, width), 1.5 * step / width / START_ERRORS), width))
-    return noise, Fits(*fits)
+        fits.append(RateFit(max(rate_error(sigma, interval, width), 1.5 * step / width / START_ERRORS), width))
+    return noise, RateFits(*fits)
 
 
 def _starts(part: IntArray) -> BoolArray:
@@ -282,13 +284,15 @@ def _starts(part: IntArray) -> BoolArray:
     return np.diff(part, prepend=-1) != 0
 
 
-def _path(track: Track, part: slice, keep: BoolArray, offset_s: float, rate_hz: float, fits: Fits) -> FlightPath:
+def _path(
+    track: FlightTrack, part: slice, keep: BoolArray, offset_s: float, rate_hz: float, fits: RateFits
+) -> FlightPath:
     """One part of a track at even times."""
     t_s, enu = track.t_s[part] - offset_s, track.enu_m[part]
     first, last = np.ceil((t_s[0] - _EPS_S) * rate_hz), np.floor((t_s[-1] + _EPS_S) * rate_hz)
     grid = np.arange(first, last + 1) / rate_hz + 0.0  # no -0.0
 
-    def even(values: FloatArray, kept: BoolArray, fit: Fit) -> tuple[FloatArray, FloatArray]:
+    def even(values: FloatArray, kept: BoolArray, fit: RateFit) -> tuple[FloatArray, FloatArray]:
         """Values (G, k) and rates; NaN throughout where they are not known for long."""
         known = kept & np.isfinite(values).all(1)
         longest = np.diff(t_s[known], prepend=t_s[0], append=t_s[-1]).max()

@@ -22,11 +22,11 @@ from pipeline.worlds.flight.facts import Action, Segment
 from pipeline.worlds.flight.observe.motion import (
     COURSE_ERROR_DEG,
     START_ERRORS,
-    Fit,
-    Fits,
     FlightPath,
     MotionConfig,
-    Needs,
+    MotionThresholds,
+    RateFit,
+    RateFits,
 )
 
 Kind = Literal["along", "across", "over", "climb", "turn", "gimbal"]
@@ -45,21 +45,21 @@ _LEVEL: Final = 0.8  # quantile that stands for that level: less than a peak of 
 
 
 @dataclass(frozen=True, eq=False)
-class Channel:
+class MotionChannel:
     """One way of moving: its rate (G,) per second, fitted over a window, what that comes to (G,), and what it needs."""
 
     kind: Kind
     rate: FloatArray
     total: FloatArray
-    needs: Needs
+    needs: MotionThresholds
     window_s: float
 
 
 @dataclass(frozen=True)
-class Run:
+class RateRun:
     """A stretch in which a rate keeps its sign: the middles of its two ramps, and where these begin and are over."""
 
-    channel: Channel
+    channel: MotionChannel
     sign: int
     start_s: float
     end_s: float
@@ -88,7 +88,9 @@ class LevelChange:
         return LevelChange(time_s, weight, max(self.window_s, other.window_s), self.ends + other.ends)
 
 
-def channels(path: FlightPath, fits: Fits, config: MotionConfig, step_m: tuple[float, float]) -> list[Channel]:
+def channels(
+    path: FlightPath, fits: RateFits, config: MotionConfig, step_m: tuple[float, float]
+) -> list[MotionChannel]:
     """The ways of moving that the path can tell of.
 
     Args:
@@ -101,7 +103,7 @@ def channels(path: FlightPath, fits: Fits, config: MotionConfig, step_m: tuple[f
     if path.turn_error is not None:  # flown nose first
         along = path.speed if path.turned_unseen is None else np.where(path.turned_unseen, 0.0, path.speed)
         found.append(_channel("along", along, summed(path, along), config.move, fits.move, step_m[0]))
-        fit = Fit(path.turn_error, fits.move.window_s)
+        fit = RateFit(path.turn_error, fits.move.window_s)
         found.append(_channel("turn", np.nan_to_num(path.turn), path.turned_deg, config.turn, fit, COURSE_ERROR_DEG))
     elif np.isnan(path.heading_deg).any():
         found.append(_channel("over", path.speed, summed(path, path.speed), config.move, fits.move, step_m[0]))
@@ -127,14 +129,18 @@ def summed(path: FlightPath, rate: FloatArray) -> FloatArray:
     return np.asarray(cumulative_trapezoid(rate, path.t_s, initial=0.0))
 
 
-def _channel(kind: Kind, rate: FloatArray, total: FloatArray, needs: Needs, fit: Fit, step: float = 0.0) -> Channel:
+def _channel(
+    kind: Kind, rate: FloatArray, total: FloatArray, needs: MotionThresholds, fit: RateFit, step: float = 0.0
+) -> MotionChannel:
     """A channel with its needs above noise; a change of two steps of the log proves a movement of one."""
     start = START_ERRORS * fit.error
-    raised = Needs(start=max(needs.start, start), stop=max(needs.stop, start / 2), least=max(needs.least, 2 * step))
-    return Channel(kind, rate, total, raised, fit.window_s)
+    raised = MotionThresholds(
+        start=max(needs.start, start), stop=max(needs.stop, start / 2), least=max(needs.least, 2 * step)
+    )
+    return MotionChannel(kind, rate, total, raised, fit.window_s)
 
 
-def runs_of(path: FlightPath, channel: Channel) -> list[Run]:
+def runs_of(path: FlightPath, channel: MotionChannel) -> list[RateRun]:
     """Runs of a rate above its stop threshold that reach its start threshold and come to enough."""
     from scipy import ndimage  # takes half a second
 
@@ -156,7 +162,7 @@ def runs_of(path: FlightPath, channel: Channel) -> list[Run]:
             rise, fade = _nothing(path.t_s, rate, lo, -1), _nothing(path.t_s, rate, hi, 1)
             before, after = np.interp([rise, fade], path.t_s, channel.total)
             if sign * (after - before) >= channel.needs.least:
-                found.append(Run(channel, sign, start, end, rise, fade))
+                found.append(RateRun(channel, sign, start, end, rise, fade))
     return found
 
 
@@ -185,7 +191,7 @@ def _nothing(t_s: FloatArray, rate: FloatArray, edge: int, way: int) -> float:
     return float(t_s[edge] + share * (t_s[beyond] - t_s[edge]))
 
 
-def snapped(runs: list[Run], within_s: float) -> list[Run]:
+def snapped(runs: list[RateRun], within_s: float) -> list[RateRun]:
     """The runs with their changes drawn together where they mean one change; no run loses its length.
 
     Changes mean one where they lie within ``within_s``, or within half of the window that blurred either. The nearest
@@ -229,7 +235,7 @@ class MotionPiece:
 
     start_s: float
     end_s: float
-    runs: tuple[Run, ...]
+    runs: tuple[RateRun, ...]
 
     @property
     def seconds(self) -> float:
@@ -253,7 +259,7 @@ class MeasuredMotion:
 
 
 def segments(
-    path: FlightPath, fits: Fits, config: MotionConfig, step_m: tuple[float, float] = (0.0, 0.0)
+    path: FlightPath, fits: RateFits, config: MotionConfig, step_m: tuple[float, float] = (0.0, 0.0)
 ) -> list[Segment]:
     """The movement segments of one part, in order; they do not overlap.
 
@@ -285,11 +291,11 @@ def segments(
     return [segment for segment in found if segment is not None]
 
 
-def _pieces(runs: list[Run], first_s: float, last_s: float) -> list[MotionPiece]:
+def _pieces(runs: list[RateRun], first_s: float, last_s: float) -> list[MotionPiece]:
     """The time from ``first_s`` to ``last_s``, cut at every change."""
     times = sorted({first_s, last_s, *(r.start_s for r in runs), *(r.end_s for r in runs)})
     waiting = sorted(runs, key=lambda r: r.start_s, reverse=True)
-    going: list[Run] = []
+    going: list[RateRun] = []
     found = []
     for start, end in pairwise(times):
         going = [r for r in going if r.end_s > start]
@@ -299,7 +305,7 @@ def _pieces(runs: list[Run], first_s: float, last_s: float) -> list[MotionPiece]
     return found
 
 
-def _reach(piece: MotionPiece, runs: list[Run], *kinds: Kind) -> tuple[float, float]:
+def _reach(piece: MotionPiece, runs: list[RateRun], *kinds: Kind) -> tuple[float, float]:
     """From when to when the movements of some kinds are measured in a piece.
 
     A run that begins or ends with the piece is measured with its whole ramp. Where the piece has no such run, the ramps
@@ -430,7 +436,7 @@ def _joined(pieces: list[MotionPiece]) -> list[MotionPiece]:
     return found
 
 
-def _hover(path: FlightPath, piece: MotionPiece, runs: list[Run], config: MotionConfig) -> Segment | None:
+def _hover(path: FlightPath, piece: MotionPiece, runs: list[RateRun], config: MotionConfig) -> Segment | None:
     """A rest, if the piece is long enough and nothing strays in it once the ramps at its ends are over."""
     start, end = _reach(piece, runs, *ACTIONS)
     still = path.within(start, end)
@@ -451,7 +457,7 @@ def _hover(path: FlightPath, piece: MotionPiece, runs: list[Run], config: Motion
 
 
 def _segment(
-    path: FlightPath, piece: MotionPiece, runs: list[Run], actions: tuple[Action, ...], margin: float
+    path: FlightPath, piece: MotionPiece, runs: list[RateRun], actions: tuple[Action, ...], margin: float
 ) -> Segment:
     flies = any(r.channel.kind in _WAYS for r in piece.runs)
     start, end = _reach(piece, runs, *_WAYS)

@@ -49,7 +49,7 @@ class PosesAt:
 
 
 @dataclass(frozen=True)
-class Setting:
+class ViewInputs:
     """The inputs of a view beside poses and landmark.
 
     Attributes:
@@ -93,7 +93,7 @@ class Setting:
         return self.half_width * self.camera.height / self.camera.width
 
 
-def views(poses: PosesAt, landmarks: Sequence[Landmark], setting: Setting) -> tuple[Sighting, ...]:
+def views(poses: PosesAt, landmarks: Sequence[Landmark], setting: ViewInputs) -> tuple[Sighting, ...]:
     """The views of the landmarks that may be seen at all, in their order.
 
     A landmark is in view where its centre is in the picture, it is no farther than its size allows (`range_m`), and an
@@ -119,7 +119,7 @@ def views(poses: PosesAt, landmarks: Sequence[Landmark], setting: Setting) -> tu
     return tuple(found)
 
 
-def _may_be_seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolArray:
+def _may_be_seen(poses: PosesAt, landmark: Landmark, setting: ViewInputs) -> BoolArray:
     """Moments (G,) at which it cannot be ruled out that some part of a landmark is in the picture."""
     (low, high), (_, most) = _foot(landmark, setting), _rise(landmark)
     high = high + most if landmark.top_m is None else landmark.top_m
@@ -136,7 +136,7 @@ def _may_be_seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolAr
     return np.asarray(~outside)  # also where a pose or the ground is not known
 
 
-def may_be_noticed(poses: PosesAt, landmark: Landmark, setting: Setting) -> bool:
+def may_be_noticed(poses: PosesAt, landmark: Landmark, setting: ViewInputs) -> bool:
     """Whether a video may show a landmark large enough to be taken for another that is spoken of.
 
     Wherever it may be in the picture, with the greatest height that it may have, and two fifths as large as what
@@ -156,7 +156,7 @@ def may_be_noticed(poses: PosesAt, landmark: Landmark, setting: Setting) -> bool
     return bool((large | ~np.isfinite(away)).any())
 
 
-def _foot(landmark: Landmark, setting: Setting) -> FloatArray:
+def _foot(landmark: Landmark, setting: ViewInputs) -> FloatArray:
     """Lowest and highest height (2,) at which a landmark's foot may be; NaN where the ground is not known either."""
     if landmark.base_m is not None:
         return np.full(2, landmark.base_m)
@@ -182,7 +182,7 @@ def range_m(landmark: Landmark, foot: FloatArray, config: MotionConfig) -> float
     return float(np.clip(config.view_sizes * max(2 * landmark.radius_m, tall), config.view_range_m, VIEW_MAX_M))
 
 
-def _seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolArray:
+def _seen(poses: PosesAt, landmark: Landmark, setting: ViewInputs) -> BoolArray:
     """Moments (G,) at which a landmark is in view."""
     seen = np.zeros(len(poses.enu_m), dtype=bool)
     over_ground = distance_m(poses.enu_m, np.array(landmark.center))
@@ -203,7 +203,7 @@ def _seen(poses: PosesAt, landmark: Landmark, setting: Setting) -> BoolArray:
     return seen
 
 
-def _is_shown(poses: PosesAt, moments: IntArray, landmark: Landmark, part: float, setting: Setting) -> BoolArray:
+def _is_shown(poses: PosesAt, moments: IntArray, landmark: Landmark, part: float, setting: ViewInputs) -> BoolArray:
     """Whether a landmark is in the picture at some moments (M,), its upper part large and near enough to be noticed."""
     camera, config = setting.camera, setting.config
     foot = _foot(landmark, setting)
@@ -229,7 +229,7 @@ def _is_shown(poses: PosesAt, moments: IntArray, landmark: Landmark, part: float
     return np.asarray(shown & large)
 
 
-def _is_large(radius_m: float, tall_m: FloatArray, away_m: FloatArray, share: float, setting: Setting) -> BoolArray:
+def _is_large(radius_m: float, tall_m: FloatArray, away_m: FloatArray, share: float, setting: ViewInputs) -> BoolArray:
     """Whether things take as much of the picture as a square of a share of its width, and are no thin line.
 
     Args:
@@ -244,7 +244,7 @@ def _is_large(radius_m: float, tall_m: FloatArray, away_m: FloatArray, share: fl
     return np.asarray((wide * tall >= 1.0) & (np.minimum(wide, tall) >= THIN_MIN))
 
 
-def _is_clear(eyes_m: FloatArray, landmark: Landmark, part: float, others: Walls, setting: Setting) -> BoolArray:
+def _is_clear(eyes_m: FloatArray, landmark: Landmark, part: float, others: Walls, setting: ViewInputs) -> BoolArray:
     """Whether no other building stands between cameras (M, 3) and the middle of a landmark's upper part: (M,).
 
     Looked for at its middle and half way to its outline on either side, at its top and where the part ends: of a strip
@@ -269,7 +269,7 @@ def _clear_to(eyes_m: FloatArray, points_m: FloatArray, others: Walls) -> BoolAr
     return is_clear(eyes.reshape(-1, 3), points.reshape(-1, 3), others).reshape(points.shape[:2])
 
 
-def _is_read(poses: PosesAt, moments: IntArray, landmark: Landmark, others: Walls, setting: Setting) -> BoolArray:
+def _is_read(poses: PosesAt, moments: IntArray, landmark: Landmark, others: Walls, setting: ViewInputs) -> BoolArray:
     """Whether the sign that names a landmark can be read at some moments (M,); True for what no sign names.
 
     It is not known on which wall the sign is, nor how high: one wall that faces the camera must be in the picture from
@@ -349,7 +349,7 @@ _DECIMALS: Final = 3
 
 
 def best_shot(
-    poses: PosesAt, landmark: Landmark, intervals: Sequence[tuple[float, float]], setting: Setting
+    poses: PosesAt, landmark: Landmark, intervals: Sequence[tuple[float, float]], setting: ViewInputs
 ) -> Shot | None:
     """The best picture of a landmark within the intervals in which it is in view.
 
@@ -402,7 +402,7 @@ def steady(t_s: FloatArray, heading_deg: FloatArray, part: IntArray, within_s: f
     return np.asarray(swing <= STEADY_MAX_DEG)
 
 
-def _area(poses: PosesAt, moments: IntArray, points: FloatArray, setting: Setting) -> tuple[FloatArray, FloatArray]:
+def _area(poses: PosesAt, moments: IntArray, points: FloatArray, setting: ViewInputs) -> tuple[FloatArray, FloatArray]:
     """Lower left and upper right (M, 2) of points (n, 3) in the picture."""
     xy = picture_xy(
         poses.enu_m[moments][:, None],

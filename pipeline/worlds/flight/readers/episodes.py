@@ -21,7 +21,7 @@ from pipeline.reading.maps.feature import usable_name
 from pipeline.reading.reader import Reader
 from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.readers.flight_files import NO_VIDEO
-from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
+from pipeline.worlds.flight.tracks.assemble import AssembledTrack, assemble
 
 STEP_MAX_CHARS: Final = 200  # of the schema's names
 NAME_MAX_CHARS: Final = 150
@@ -142,7 +142,7 @@ def _episode(files: SceneFiles) -> OpenFlyEpisode:
     return episode
 
 
-def _track(files: SceneFiles, episode: OpenFlyEpisode, findings: Findings) -> Assembled:
+def _track(files: SceneFiles, episode: OpenFlyEpisode, findings: Findings) -> AssembledTrack:
     try:
         return files.once("track", lambda _: assemble(files.path, episode.log), findings)
     except RawDataError as error:

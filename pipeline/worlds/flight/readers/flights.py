@@ -45,7 +45,7 @@ from pipeline.worlds.flight.readers.flight_files import (
     recordings,
 )
 from pipeline.worlds.flight.readers.surroundings import Surroundings, read_surroundings
-from pipeline.worlds.flight.tracks.assemble import Assembled, assemble, begun_on_ground
+from pipeline.worlds.flight.tracks.assemble import AssembledTrack, assemble, begun_on_ground
 from pipeline.worlds.flight.tracks.clock import timed
 from pipeline.worlds.flight.tracks.read import never_flew, read_tracks
 
@@ -246,7 +246,7 @@ class _FlightLog(NamedTuple):
     """A flight's log: its format, its track, when on the track the video starts, and whether its times tell that."""
 
     format: str
-    assembled: Assembled
+    assembled: AssembledTrack
     video_offset_s: float
     has_video_times: bool = False
 
@@ -272,7 +272,7 @@ def _track(files: SceneFiles, settings: FlightSettings, findings: Findings) -> _
 
 
 def _surroundings(
-    files: SceneFiles, settings: FlightSettings, assembled: Assembled, findings: Findings
+    files: SceneFiles, settings: FlightSettings, assembled: AssembledTrack, findings: Findings
 ) -> Surroundings:
     if not len(assembled.track):
         return Surroundings((), NO_BUILDINGS)
@@ -308,7 +308,7 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
             if settings.log is None and (files.path / FLIGHT_FILE).is_file():
                 message += ": only questions that a model writes from the video can be asked"
                 return _FlightLog(
-                    NO_LOG, Assembled(NO_TRACK, None, (doubt("missing_log", "log", message, remedy),)), 0.0
+                    NO_LOG, AssembledTrack(NO_TRACK, None, (doubt("missing_log", "log", message, remedy),)), 0.0
                 )
         raise files.fault(files.path, "missing_log", message, remedy)
     if path != film:
@@ -344,7 +344,7 @@ def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings)
     return _FlightLog(log_format, _begun(files, settings, assembled), offset_s, own_times)
 
 
-def _begun(files: SceneFiles, settings: FlightSettings, assembled: Assembled) -> Assembled:
+def _begun(files: SceneFiles, settings: FlightSettings, assembled: AssembledTrack) -> AssembledTrack:
     """The track as the settings have it begin. Raises RawDataError where the log says otherwise."""
     if not settings.begins_on_ground:
         return assembled
@@ -354,7 +354,9 @@ def _begun(files: SceneFiles, settings: FlightSettings, assembled: Assembled) ->
     return begun_on_ground(assembled)
 
 
-def _with_origin(path: Path, zero: Origin | None, log: Log, assembled: Assembled, findings: Findings) -> Assembled:
+def _with_origin(
+    path: Path, zero: Origin | None, log: Log, assembled: AssembledTrack, findings: Findings
+) -> AssembledTrack:
     """A track of local positions, placed by where the log's zero lies."""
     if zero is None:
         return assembled

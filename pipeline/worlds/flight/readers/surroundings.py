@@ -24,7 +24,7 @@ from pipeline.reading.maps.read import read_context
 from pipeline.reading.maps.things import PART
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.readers.flight_files import FLIGHT_FILE, FlightSettings, PlacedGoal, find_file
-from pipeline.worlds.flight.tracks.assemble import Assembled
+from pipeline.worlds.flight.tracks.assemble import AssembledTrack
 
 NEAR_M: Final = 1500.0  # of the track: a chimney of 100 m is seen from there, and hardly anything beyond
 # Of OpenStreetMap: what is read, and what is told of it. What is long is read in pieces (`osm.ALONG`).
@@ -46,7 +46,7 @@ GOAL_M: Final = 1.0
 
 
 def read_surroundings(
-    files: SceneFiles, settings: FlightSettings, assembled: Assembled, findings: Findings
+    files: SceneFiles, settings: FlightSettings, assembled: AssembledTrack, findings: Findings
 ) -> Surroundings:
     """Landmarks and buildings of the files ``landmarks`` and ``buildings``, those of the former first; a placed goal.
 
@@ -63,7 +63,7 @@ def read_surroundings(
     return found._replace(landmarks=(*found.landmarks, _goal(files, settings.placed_goal, assembled, found.buildings)))
 
 
-def _goal(files: SceneFiles, goal: PlacedGoal, assembled: Assembled, around: Buildings) -> Landmark:
+def _goal(files: SceneFiles, goal: PlacedGoal, assembled: AssembledTrack, around: Buildings) -> Landmark:
     """The goal as a landmark that is called by its words."""
     lat, lon, height = goal.at
     origin = assembled.origin or Origin(lat_deg=lat, lon_deg=lon, alt_m=None)
@@ -86,7 +86,9 @@ def _goal(files: SceneFiles, goal: PlacedGoal, assembled: Assembled, around: Bui
     )
 
 
-def _of_maps(files: SceneFiles, settings: FlightSettings, assembled: Assembled, findings: Findings) -> Surroundings:
+def _of_maps(
+    files: SceneFiles, settings: FlightSettings, assembled: AssembledTrack, findings: Findings
+) -> Surroundings:
     naming = settings.landmarks or settings.buildings
     if naming is None:
         return Surroundings((), NO_BUILDINGS)

@@ -31,7 +31,7 @@ from scipy.signal import correlate
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.formats.videos import VideoError, main_stream, open_video, quarter_turns
-from pipeline.geometry.tracks import Track
+from pipeline.geometry.tracks import FlightTrack
 
 RATE_HZ: Final = 10.0  # of both curves
 SIZE: Final = (160, 90)  # width and height of the reduced pictures
@@ -71,7 +71,7 @@ class Offset:
         return self.correlation >= CLEAR_PEAK and self.correlation - (self.runner_up or 0.0) >= CLEAR_LEAD
 
 
-def find_offset(video: Path, track: Track, most_s: float = np.inf) -> Offset:
+def find_offset(video: Path, track: FlightTrack, most_s: float = np.inf) -> Offset:
     """The offset of a video on the track of its log, to about a tenth of a second, by its first ``most_s`` seconds.
 
     Raises:
@@ -145,7 +145,7 @@ def _grey_pictures(video: Path) -> Iterator[tuple[float, FloatArray]]:
         raise RawDataError(video, "unreadable_video", message, "fetch the video again") from error
 
 
-def _turning_rate(video: Path, track: Track) -> FloatArray:
+def _turning_rate(video: Path, track: FlightTrack) -> FloatArray:
     """Turning rate of the nose, degrees per second clockwise, (N,) at `RATE_HZ` from 0; NaN where not known."""
     remedy = "set video_offset_s by an event that log and video show"
     known = np.isfinite(track.heading_deg)

@@ -21,7 +21,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding, Origin
 from pipeline.formats.logs.log import Clock, Log, Series, last_known
-from pipeline.geometry.tracks import FlightGeometry, Track
+from pipeline.geometry.tracks import FlightGeometry, FlightTrack
 from pipeline.worlds.flight.tracks.clock import GAP_S, about, straighten, timed
 from pipeline.worlds.flight.tracks.consistency import (
     RATIO_MAX,
@@ -35,7 +35,7 @@ from pipeline.worlds.flight.tracks.consistency import (
 )
 from pipeline.worlds.flight.tracks.fixes import (
     HIGHEST_M,
-    Fixes,
+    PositionFixes,
     RefusedSamples,
     bounded,
     distinct,
@@ -66,7 +66,7 @@ _CLOCKS: Final[dict[Clock, Finding]] = {
 
 
 @dataclass(frozen=True)
-class Assembled:
+class AssembledTrack:
     """A track, where its frame has its zero (None: local positions alone), and all that was found in the log.
 
     Attributes:
@@ -74,7 +74,7 @@ class Assembled:
         in_air: whether the log itself has the vehicle in the air at its first position.
     """
 
-    track: Track
+    track: FlightTrack
     origin: Origin | None
     findings: tuple[Finding, ...]
     from_takeoff: bool = True
@@ -86,7 +86,7 @@ class Assembled:
         return FlightGeometry(self.track, from_takeoff=self.from_takeoff).ground_m
 
 
-def assemble(path: Path, log: Log) -> Assembled:
+def assemble(path: Path, log: Log) -> AssembledTrack:
     """The track of a log; ``path`` is named in errors. Raises RawDataError `no_fix` without a usable position."""
     found: list[Finding] = []
     fixes, local = _good_fixes(path, log, found)
@@ -103,7 +103,7 @@ def assemble(path: Path, log: Log) -> Assembled:
     quat, heading, gimbal = _pose(log, fixes, found)
     height = height_above_takeoff(log, fixes, local, found)
     clock_s = log.t_s[fixes.index]
-    heights = {k: bounded(Bracket(v, clock_s, fixes.run).scalar(), HIGHEST_M) for k, v in log.heights.items()}
+    heights = {k: bounded(SampleBrackets(v, clock_s, fixes.run).scalar(), HIGHEST_M) for k, v in log.heights.items()}
     if log.lat_lon_alt is not None:
         heights["WGS84"] = bounded(log.lat_lon_alt[fixes.index, 2], HIGHEST_M)
     found += check_heights(fixes, height, heights)
@@ -113,7 +113,7 @@ def assemble(path: Path, log: Log) -> Assembled:
         move, lasted_s = moves_about(fixes, step_m)
         found += velocity_axes(stated, move / lasted_s[:, None])
     found += (*heading_mirrored(fixes, heading, step_m), *leans_elsewhere(fixes, quat), *too_fast(fixes))
-    track = Track(
+    track = FlightTrack(
         t_s=fixes.t_s,
         enu_m=fixes.enu_m,
         lat_lon_deg=fixes.lat_lon_alt[:, :2],
@@ -126,13 +126,13 @@ def assemble(path: Path, log: Log) -> Assembled:
         stated_mps=stated_speeds(log, fixes, step_m, found),
         label=None if log.label is None else log.label[fixes.index],
     )
-    return Assembled(track, origin, tuple(found), _from_takeoff(log, fixes, height), _stands(log, fixes) == 0.0)
+    return AssembledTrack(track, origin, tuple(found), _from_takeoff(log, fixes, height), _stands(log, fixes) == 0.0)
 
 
-def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _pose(log: Log, fixes: PositionFixes, found: list[Finding]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Attitude (N, 4), heading (N,) and pitch of the camera (N,) at the times of the fixes; NaN where unknown."""
     clock_s, n = log.t_s[fixes.index], len(fixes.index)
-    quat = Bracket(log.attitude, clock_s, fixes.run).quaternion() if log.attitude else np.full((n, 4), np.nan)
+    quat = SampleBrackets(log.attitude, clock_s, fixes.run).quaternion() if log.attitude else np.full((n, 4), np.nan)
     tilt_deg = np.degrees(np.arccos(np.clip(1.0 - 2.0 * (quat[:, 1] ** 2 + quat[:, 2] ** 2), -1.0, 1.0)))
     known = np.isfinite(tilt_deg)
     leans_deg = float(np.median(tilt_deg[known])) if known.any() else 0.0
@@ -141,8 +141,8 @@ def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, Flo
         remedy = "are its quaternions written in another order, or about other axes?"
         found.append(doubt("attitude_leans", "log", message, remedy, leans_deg, LEANS_DEG, "deg"))
         quat = np.full((n, 4), np.nan)
-    heading = Bracket(log.heading, clock_s, fixes.run).angle_deg() if log.heading else heading_of(quat)
-    gimbal = Bracket(log.gimbal_pitch, clock_s, fixes.run).scalar() if log.gimbal_pitch else np.full(n, np.nan)
+    heading = SampleBrackets(log.heading, clock_s, fixes.run).angle_deg() if log.heading else heading_of(quat)
+    gimbal = SampleBrackets(log.gimbal_pitch, clock_s, fixes.run).scalar() if log.gimbal_pitch else np.full(n, np.nan)
     beyond = np.abs(np.nan_to_num(gimbal)) > GIMBAL_MAX_DEG
     if (share := float(beyond.mean())) > MANY:
         message = (
@@ -181,7 +181,7 @@ def _pose(log: Log, fixes: Fixes, found: list[Finding]) -> tuple[FloatArray, Flo
     return quat, heading, gimbal
 
 
-def _good_fixes(path: Path, log: Log, found: list[Finding]) -> tuple[Fixes, bool]:
+def _good_fixes(path: Path, log: Log, found: list[Finding]) -> tuple[PositionFixes, bool]:
     """The usable positions, in parts, and whether their path is that of the log's local positions."""
     straight = straighten(log.t_s)
     for finding in log.findings:  # of the reader; its marks mean stretches of the track
@@ -199,7 +199,7 @@ def _good_fixes(path: Path, log: Log, found: list[Finding]) -> tuple[Fixes, bool
     good = ~refused.which
     index = straight.samples[good]
     enu_m, lat_lon_alt, level_m, local = place(log, index, found)
-    fixes = Fixes(index, straight.t_s[good], straight.run[good], broken[good], enu_m, lat_lon_alt, level_m)
+    fixes = PositionFixes(index, straight.t_s[good], straight.run[good], broken[good], enu_m, lat_lon_alt, level_m)
     # Those that were placed, without those that bear the time of the one before.
     again = np.concatenate([[False], np.diff(fixes.t_s) == 0])
     if repeated := int(again.sum()):
@@ -236,7 +236,7 @@ def _refused_fixes(refused: RefusedSamples, t_s: FloatArray) -> list[Finding]:
     return [about(finding, t_s, inside) if many else finding]
 
 
-def _parted(fixes: Fixes, found: list[Finding]) -> Fixes:
+def _parted(fixes: PositionFixes, found: list[Finding]) -> PositionFixes:
     """The fixes with parts numbered from 0: a new one begins at each break and after each gap."""
     wait = np.diff(fixes.t_s)
     begins, gap = np.diff(fixes.part) > 0, wait > GAP_S
@@ -255,7 +255,7 @@ def _no_fix(path: Path, log: Log, why: str) -> RawDataError:
     return RawDataError(path, "no_fix", message, "give a log of this flight that has positions", log.name or None)
 
 
-def _without_repeats(fixes: Fixes, step_m: float, found: list[Finding]) -> Fixes:
+def _without_repeats(fixes: PositionFixes, step_m: float, found: list[Finding]) -> PositionFixes:
     keep, rate_hz = distinct(fixes.enu_m, fixes.t_s, fixes.part, step_m)
     share = 1.0 - float(keep.mean())
     if share:
@@ -265,7 +265,7 @@ def _without_repeats(fixes: Fixes, step_m: float, found: list[Finding]) -> Fixes
     return fixes.take(keep)
 
 
-def _without_strays(fixes: Fixes, step_m: float, found: list[Finding]) -> Fixes:
+def _without_strays(fixes: PositionFixes, step_m: float, found: list[Finding]) -> PositionFixes:
     """Strays dropped; a leap that stays is a reset of the position, and a new part begins."""
     stray = strays(fixes.enu_m, fixes.t_s, fixes.part, step_m)
     if stray.any():
@@ -291,7 +291,7 @@ LEANS_DEG: Final = 60.0  # from upright in the median: no drone that carries a c
 _UPRIGHT: Final = 1e-3  # horizontal share of a nose that points at the sky
 
 
-class Bracket:
+class SampleBrackets:
     """Where times lie between the samples of a series.
 
     Args:
@@ -376,7 +376,7 @@ APART_M: Final = 10.0  # between two heights; the vertical error of a receiver s
 SETTLED_S: Final = 5.0  # at the start, over which the levels that the heights count from are compared
 
 
-def height_above_takeoff(log: Log, fixes: Fixes, local: bool, found: list[Finding]) -> FloatArray:
+def height_above_takeoff(log: Log, fixes: PositionFixes, local: bool, found: list[Finding]) -> FloatArray:
     """Height (N,) above take-off: as logged, else above the first fix."""
     if log.height_m is not None and _states_height(log):
         return bounded(log.height_m[fixes.index], HIGHEST_M)
@@ -398,7 +398,7 @@ def _states_height(log: Log) -> bool:
     return log.height_m is not None and bool(np.isfinite(log.height_m).any())
 
 
-def _from_takeoff(log: Log, fixes: Fixes, height_m: FloatArray) -> bool:
+def _from_takeoff(log: Log, fixes: PositionFixes, height_m: FloatArray) -> bool:
     """Whether heights (N,) count from the place of take-off, by what the log itself says.
 
     A height above the first position does if the vehicle stands there, a stated one unless it is 0 where the vehicle
@@ -410,20 +410,20 @@ def _from_takeoff(log: Log, fixes: Fixes, height_m: FloatArray) -> bool:
     return stands != 0.0 or not bool(np.abs(height_m[0]) < AIRBORNE_M)
 
 
-def _stands(log: Log, fixes: Fixes) -> float:
+def _stands(log: Log, fixes: PositionFixes) -> float:
     """1 where the log has the vehicle on the ground at the first fix, 0 in the air, NaN where it does not say."""
     if log.on_ground is None or not len(log.on_ground.t_s):
         return float("nan")
     return float(last_known(log.t_s[fixes.index[:1]], log.on_ground.t_s, log.on_ground.value)[0])
 
 
-def begun_on_ground(assembled: Assembled) -> Assembled:
+def begun_on_ground(assembled: AssembledTrack) -> AssembledTrack:
     """The same track, where somebody knows that the log begins on the ground: its heights are above take-off."""
     found = tuple(f for f in assembled.findings if f.name != "height_from_first_fix")
     return replace(assembled, findings=found, from_takeoff=True)
 
 
-def check_heights(fixes: Fixes, height_m: FloatArray, heights: dict[str, FloatArray]) -> list[Finding]:
+def check_heights(fixes: PositionFixes, height_m: FloatArray, heights: dict[str, FloatArray]) -> list[Finding]:
     """A doubt about the stretches in which the height parts from another one by more than `APART_M`.
 
     Each other height counts from a level of its own: only how it changes from the beginning of the log is compared.
@@ -460,7 +460,7 @@ UNLIKE: Final = 2.5  # ratio of two speeds that no unit of one and no pace of a 
 ENOUGH: Final = 5  # samples that move
 
 
-def speeds(log: Log, fixes: Fixes, step_m: float) -> FloatArray:
+def speeds(log: Log, fixes: PositionFixes, step_m: float) -> FloatArray:
     """Speeds (N,) over ground and upwards together, m/s: of the logged velocities, else of the positions.
 
     Args:
@@ -480,7 +480,7 @@ def speeds(log: Log, fixes: Fixes, step_m: float) -> FloatArray:
     return np.where(np.isfinite(logged), logged, derived)
 
 
-def stated_speeds(log: Log, fixes: Fixes, step_m: float, found: list[Finding]) -> FloatArray | None:
+def stated_speeds(log: Log, fixes: PositionFixes, step_m: float, found: list[Finding]) -> FloatArray | None:
     """The log's own speeds (N,) over ground, NaN where unknown; None: it states none.
 
     Args:
@@ -510,13 +510,13 @@ def stated_speeds(log: Log, fixes: Fixes, step_m: float, found: list[Finding]) -
     return stated
 
 
-def derived_speeds(fixes: Fixes, step_m: float, axes: int = 3) -> FloatArray:
+def derived_speeds(fixes: PositionFixes, step_m: float, axes: int = 3) -> FloatArray:
     """Speeds (N,) of the moves of `moves_about`, over ground and upwards together, or with two ``axes`` over ground."""
     move, lasted_s = moves_about(fixes, step_m)
     return np.asarray(np.sqrt((move[:, :axes] ** 2).sum(1)) / lasted_s)
 
 
-def moves_about(fixes: Fixes, step_m: float) -> tuple[FloatArray, FloatArray]:
+def moves_about(fixes: PositionFixes, step_m: float) -> tuple[FloatArray, FloatArray]:
     """Moves (N, 3) over a window within the part, long enough that a step of the coordinates does not look fast.
 
     And how long these lasted (N,), NaN where the part holds less than a quarter of the window.

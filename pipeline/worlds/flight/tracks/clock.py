@@ -33,7 +33,7 @@ LEAP_S: Final = 6 * 3600.0  # no drone stays away from its log for longer; a clo
 _LATEST_S: Final = 1e11  # the year 5138; later times are broken numbers
 
 
-class Straight(NamedTuple):
+class StraightenedClock(NamedTuple):
     """A straightened clock.
 
     Attributes:
@@ -51,7 +51,7 @@ class Straight(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def straighten(clock_s: FloatArray) -> Straight:
+def straighten(clock_s: FloatArray) -> StraightenedClock:
     """The times (N,) of a log, in the order of its file, as times that never fall.
 
     After a jump back, or a leap forward of more than `LEAP_S` (a clock set from 0 or 1970 to the day), time goes on
@@ -88,7 +88,7 @@ def straighten(clock_s: FloatArray) -> Straight:
         )
         remedy = "check the offset to the video, or cut the log at the leap"
         found.append(about(doubt("epoch_leap", "log", message, remedy, worst, LEAP_S, "s"), t_s, _after(leap)))
-    return Straight(index, t_s, breaks, run, tuple(found))
+    return StraightenedClock(index, t_s, breaks, run, tuple(found))
 
 
 def timed(clock_s: FloatArray) -> tuple[IntArray, int]:

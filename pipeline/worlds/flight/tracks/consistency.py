@@ -15,7 +15,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Finding
 from pipeline.formats.logs.log import Log
-from pipeline.worlds.flight.tracks.fixes import FASTEST_MPS, SLACK_M, Fixes
+from pipeline.worlds.flight.tracks.fixes import FASTEST_MPS, SLACK_M, PositionFixes
 
 ENOUGH: Final = 10  # samples, or legs
 CLIMBED_M: Final = 5.0  # from which on a height shows its scale: the drift of a barometer or a receiver is below it
@@ -34,7 +34,9 @@ NAMED: Final = "the reader takes another axis, sense or unit than the log has, o
 REMEDY: Final = f"{NAMED}: correct the log, or give it as log.csv or another format"
 
 
-def height_scale(log: Log, fixes: Fixes, height_m: FloatArray, others: dict[str, FloatArray]) -> Iterator[Finding]:
+def height_scale(
+    log: Log, fixes: PositionFixes, height_m: FloatArray, others: dict[str, FloatArray]
+) -> Iterator[Finding]:
     """A doubt where the height changes as another one does, but by another amount or the other way.
 
     Args:
@@ -88,7 +90,7 @@ def velocity_axes(stated: FloatArray, placed: FloatArray) -> Iterator[Finding]:
             return
 
 
-def heading_mirrored(fixes: Fixes, heading_deg: FloatArray, step_m: float) -> Iterator[Finding]:
+def heading_mirrored(fixes: PositionFixes, heading_deg: FloatArray, step_m: float) -> Iterator[Finding]:
     """A doubt where the course turns as the heading does, but the other way round.
 
     Who flies sideways or backwards for a while, or all the time, keeps an angle between nose and course; mirrored, they
@@ -121,7 +123,7 @@ def heading_mirrored(fixes: Fixes, heading_deg: FloatArray, step_m: float) -> It
         yield doubt("heading_mirrored", "log", message, REMEDY, round(mirrored, 3), ALIKE, "share")
 
 
-def too_fast(fixes: Fixes) -> Iterator[Finding]:
+def too_fast(fixes: PositionFixes) -> Iterator[Finding]:
     """A doubt where the path is longer than any drone flies in the time of the log: its times count something else."""
     moved, wait = np.hypot(*np.diff(fixes.enu_m[:, :2], axis=0).T), np.diff(fixes.t_s)
     within = np.diff(fixes.part) == 0
@@ -134,7 +136,7 @@ def too_fast(fixes: Fixes) -> Iterator[Finding]:
         yield doubt("speed_differs", "log", message, remedy, round(speed, 3), FASTEST_MPS, "m/s")
 
 
-def below_zero(log: Log, fixes: Fixes) -> Iterator[Finding]:
+def below_zero(log: Log, fixes: PositionFixes) -> Iterator[Finding]:
     """A doubt where a drone whose positions count from where it was started is always below that, never above."""
     if log.enu_m is None or log.lat_lon_alt is not None or log.label is not None:
         return
@@ -146,7 +148,7 @@ def below_zero(log: Log, fixes: Fixes) -> Iterator[Finding]:
         yield doubt("below_its_zero", "log", message, remedy, round(-middle_m, 3), CLIMBED_M, "m")
 
 
-def leans_elsewhere(fixes: Fixes, quat_wxyz: FloatArray) -> Iterator[Finding]:
+def leans_elsewhere(fixes: PositionFixes, quat_wxyz: FloatArray) -> Iterator[Finding]:
     """A doubt where the drone leans as its path asks for with other axes, and not as they are.
 
     What hangs from its rotors leans to where it speeds up, and against the air to where it flies; wind adds a constant

@@ -31,7 +31,7 @@ _DECIMALS: Final = 6  # of degrees: 0.1 m; finer steps are not looked for
 
 
 @dataclass(frozen=True)
-class Fixes:
+class PositionFixes:
     """The usable positions of a log, all arrays (N, …).
 
     Attributes:
@@ -52,9 +52,9 @@ class Fixes:
     lat_lon_alt: FloatArray
     level_m: FloatArray
 
-    def take(self, keep: BoolArray) -> Fixes:
+    def take(self, keep: BoolArray) -> PositionFixes:
         """Some of them, by a mask (N,)."""
-        return Fixes(**{field.name: getattr(self, field.name)[keep] for field in fields(self)})
+        return PositionFixes(**{field.name: getattr(self, field.name)[keep] for field in fields(self)})
 
 
 class RefusedSamples(NamedTuple):
@@ -284,7 +284,7 @@ def _laid_out(place: FloatArray, level_m: FloatArray) -> FloatArray:
     return to_enu(at, Origin(lat_deg=lat, lon_deg=lon, alt_m=alt))
 
 
-def zeroed(fixes: Fixes, local: bool) -> tuple[Fixes, Origin | None]:
+def zeroed(fixes: PositionFixes, local: bool) -> tuple[PositionFixes, Origin | None]:
     """ENU about the first fix that is left and that WGS84 places; without WGS84 about the first that is left."""
     placed = np.isfinite(fixes.lat_lon_alt[:, 0])
     first = int(np.argmax(placed))

@@ -15,11 +15,11 @@ from pipeline.core.findings import note
 from pipeline.core.templates import load_table
 from pipeline.formats.logs.log import Log
 from pipeline.formats.logs.registry import LOGS, detect
-from pipeline.geometry.tracks import Track
-from pipeline.worlds.flight.tracks.assemble import AIRBORNE_M, Assembled, assemble
+from pipeline.geometry.tracks import FlightTrack
+from pipeline.worlds.flight.tracks.assemble import AIRBORNE_M, AssembledTrack, assemble
 
 
-def read_tracks(path: Path, format: str | None = None) -> tuple[tuple[Log, Assembled], ...]:
+def read_tracks(path: Path, format: str | None = None) -> tuple[tuple[Log, AssembledTrack], ...]:
     """Every flight of a file as logged and as a track, in the order of the file.
 
     A flight that cannot be used is left out, and a note of the first that can says so. Raises RawDataError if there is
@@ -28,7 +28,7 @@ def read_tracks(path: Path, format: str | None = None) -> tuple[tuple[Log, Assem
     if format is not None and format not in LOGS:
         raise ConfigError(f"there is no format {format!r}; choose one of {', '.join(LOGS)}")
     reader = detect(path) if format is None else LOGS[format]
-    found: list[tuple[Log, Assembled]] = []
+    found: list[tuple[Log, AssembledTrack]] = []
     lost: list[RawDataError] = []
     for log in reader.read(path):
         try:
@@ -49,7 +49,7 @@ def read_tracks(path: Path, format: str | None = None) -> tuple[tuple[Log, Assem
     )
 
 
-def never_flew(log: Log, track: Track) -> str | None:
+def never_flew(log: Log, track: FlightTrack) -> str | None:
     """Why the vehicle of a log cannot have flown, or None: it did, or it is not known.
 
     Args:
@@ -71,7 +71,7 @@ def never_flew(log: Log, track: Track) -> str | None:
 COLUMNS: Final = load_table("logs/track")  # unit, and what it is
 
 
-def track_table(track: Track) -> pa.Table:
+def track_table(track: FlightTrack) -> pa.Table:
     """One row per sample, times from 0; what is not known is null. `label` is there where the track has labels."""
     flat = pa.array(np.nan_to_num(track.quat_wxyz).ravel(), pa.float64())
     columns = {

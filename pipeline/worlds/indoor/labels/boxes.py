@@ -24,7 +24,7 @@ from pipeline.core.schema import Mat3, Model, Name, Vec3
 from pipeline.formats.scene_folder import (
     MAX_BYTES,
     MAX_OBJECTS,
-    Axes,
+    DocumentAxes,
     LabelledBox,
     Positive,
     SceneDocument,
@@ -70,7 +70,7 @@ class PlacedBox(Model):
         return self.center, self.size, self.turn_deg, self.axes
 
 
-class Drawn(Model):
+class DrawnBoxes(Model):
     """All boxes of a scene as a person left them, and the state of the file that they were drawn over.
 
     Attributes:
@@ -109,7 +109,7 @@ class Labels:
         raw, document = self._read()
         return _digest(raw), document, placed(document)
 
-    def write(self, drawn: Drawn) -> str:
+    def write(self, drawn: DrawnBoxes) -> str:
         """Writes boxes that have changed over those of the file; the digest of what is there now.
 
         A box that is as it was keeps its text, and all that is no box does. Raises ChangedError, UnusableError,
@@ -157,7 +157,7 @@ class Labels:
 
 def placed(document: SceneDocument) -> list[PlacedBox]:
     """The boxes of a document in the world frame."""
-    axes = Axes(document.unit, document.up, document.handedness)
+    axes = DocumentAxes(document.unit, document.up, document.handedness)
     return [placed_box(item, axes, document.up) for item in document.objects]
 
 
@@ -165,7 +165,7 @@ def outline_of(document: SceneDocument) -> list[tuple[float, float]]:
     """Corners of the floor in the world frame, to a tenth of a millimetre; none where none are stated."""
     if document.outline is None:
         return []
-    corners = Axes(document.unit, document.up, document.handedness).points(np.array(document.outline))
+    corners = DocumentAxes(document.unit, document.up, document.handedness).points(np.array(document.outline))
     return [(float(x), float(y)) for x, y in corners[:, :2].round(4) + 0.0]
 
 
@@ -178,7 +178,7 @@ def _outline_in_file(corners: Sequence[tuple[float, float]], document: SceneDocu
         raise UnusableError("the floor's outline crosses itself or has no area: move its corners")
     if np.abs(corners).max() > SIDE_MAX:
         raise UnusableError(f"a corner of the floor is over {SIDE_MAX:g} m away: draw it again")
-    axes = Axes(document.unit, document.up, document.handedness)
+    axes = DocumentAxes(document.unit, document.up, document.handedness)
     height = axes.points(np.array(document.outline))[:, 2].mean() if document.outline else 0.0
     places = np.column_stack([np.array(corners), np.full(len(corners), height)]) @ axes.turn / axes.scale
     return [[float(v) for v in place] for place in places.round(DECIMALS) + 0.0]
@@ -192,7 +192,7 @@ def upright_axes(turn_deg: float) -> FloatArray:
 
 def in_file(box: PlacedBox, document: SceneDocument) -> LabelledBox:
     """A box as the file states it, in its frame and unit."""
-    axes = Axes(document.unit, document.up, document.handedness)
+    axes = DocumentAxes(document.unit, document.up, document.handedness)
     told: dict[str, object] = {
         "label": box.label,
         "center": (np.array(box.center) @ axes.turn / axes.scale).round(DECIMALS).tolist(),
@@ -205,7 +205,7 @@ def in_file(box: PlacedBox, document: SceneDocument) -> LabelledBox:
     return LabelledBox.model_validate(told | {"axes": rows.round(9).tolist()})
 
 
-def placed_box(item: LabelledBox, axes: Axes, up: str) -> PlacedBox:
+def placed_box(item: LabelledBox, axes: DocumentAxes, up: str) -> PlacedBox:
     """A box of a file with such axes in the world frame."""
     rows = rows_of(item, up) @ axes.turn.T
     size = np.array(item.size) * axes.scale

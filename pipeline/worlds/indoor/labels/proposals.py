@@ -12,7 +12,7 @@ from pydantic import Field, FiniteFloat, model_validator
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.core.schema import Model, Name, Share
-from pipeline.geometry.scans import Frames
+from pipeline.geometry.scans import CameraFrames
 from pipeline.reading.checks import check_name
 from pipeline.worlds.indoor.labels.boxes import PlacedBox, upright_axes
 from pipeline.worlds.indoor.labels.surface import SampledSurface, picture_T_world, turn_of, unhidden
@@ -63,14 +63,14 @@ class _Lifted(NamedTuple):
     high: FloatArray
 
 
-def asked_frames(frames: Frames) -> list[int]:
+def asked_frames(frames: CameraFrames) -> list[int]:
     """The numbers of the frames that a detector is asked about, evenly spaced."""
     count = len(frames.time_s)
     return np.unique(np.linspace(0, count - 1, min(FRAMES_ASKED, count)).astype(np.intp)).tolist() if count else []
 
 
 def lifted(
-    found: Sequence[tuple[int, Detections, tuple[int, int]]], surface: SampledSurface, frames: Frames
+    found: Sequence[tuple[int, Detections, tuple[int, int]]], surface: SampledSurface, frames: CameraFrames
 ) -> Proposals:
     """Detections as upright boxes along the walls; those of one label that overlap are one thing.
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.formats.ply import PlyMesh
-from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.geometry.scans import CameraFrames, SceneGeometry
 from pipeline.worlds.indoor.converters.fusion import DepthView, FusedMesh, fuse
 from pipeline.worlds.indoor.labels.boxes import PlacedBox, upright_axes
 from pipeline.worlds.indoor.readers.frames import upright_turn
@@ -41,7 +41,7 @@ class SampledSurface(NamedTuple):
     turn_deg: float
 
 
-def surface_of(mesh: PlyMesh | SceneGeometry | None, frames: Frames) -> SampledSurface:
+def surface_of(mesh: PlyMesh | SceneGeometry | None, frames: CameraFrames) -> SampledSurface:
     """The surface of a mesh or cloud, coloured by the frames that show it from nearest by, else as its vertices are."""
     if mesh is None:
         return SampledSurface(np.empty((0, 3), np.float32), np.empty((0, 3), np.uint8), 0.02, 0.0, 0.0)
@@ -59,7 +59,7 @@ def surface_of(mesh: PlyMesh | SceneGeometry | None, frames: Frames) -> SampledS
     )
 
 
-def fused_mesh(frames: Frames, progress: Callable[[str, int, int], None]) -> FusedMesh | None:
+def fused_mesh(frames: CameraFrames, progress: Callable[[str, int, int], None]) -> FusedMesh | None:
     """The depth of the frames as one mesh, in the world frame; None where they have none."""
 
     def views() -> Iterator[DepthView]:
@@ -78,7 +78,7 @@ def fused_mesh(frames: Frames, progress: Callable[[str, int, int], None]) -> Fus
     return fuse(views())
 
 
-def _colour(points: FloatArray, colors: FloatArray, frames: Frames) -> None:
+def _colour(points: FloatArray, colors: FloatArray, frames: CameraFrames) -> None:
     nearest = np.full(len(points), np.inf)
     for i in np.unique(np.linspace(0, len(frames.time_s) - 1, min(COLOURED_BY, len(frames.time_s))).astype(np.intp)):
         picture = frames.color(int(i))
@@ -92,7 +92,7 @@ def _colour(points: FloatArray, colors: FloatArray, frames: Frames) -> None:
         colors[shown] = picture[row, column]
 
 
-def _project(points: FloatArray, frames: Frames, index: IntArray) -> tuple[FloatArray, FloatArray]:
+def _project(points: FloatArray, frames: CameraFrames, index: IntArray) -> tuple[FloatArray, FloatArray]:
     """Where points (N, 3) lie in frames (F,): shares (F, N, 2) of width and height, and depth (F, N), metres.
 
     A share of what is behind the camera is -1.
@@ -229,7 +229,7 @@ class BoxView(NamedTuple):
     picture_T_world: list[list[float]]
 
 
-def views_of(box: PlacedBox, surface: SampledSurface, frames: Frames, most: int = 6) -> list[BoxView]:
+def views_of(box: PlacedBox, surface: SampledSurface, frames: CameraFrames, most: int = 6) -> list[BoxView]:
     """The frames that show most of a box, the best first; two are never neighbours in a long film."""
     if not len(frames.time_s):
         return []
@@ -258,7 +258,7 @@ def views_of(box: PlacedBox, surface: SampledSurface, frames: Frames, most: int 
     ]
 
 
-def picture_T_world(frames: Frames, i: int) -> FloatArray:
+def picture_T_world(frames: CameraFrames, i: int) -> FloatArray:
     """(3, 4): places of the world to shares of width and height of the upright picture of a frame, times depth."""
     fx, fy, cx, cy = frames.intrinsics[i]
     width, height = frames.size
@@ -277,7 +277,7 @@ _TURNED: Final = {
 }
 
 
-def turn_of(frames: Frames) -> int:
+def turn_of(frames: CameraFrames) -> int:
     """The clockwise turn, in degrees, that brings most pictures upright."""
     turn = upright_turn(frames.world_T_camera) if len(frames.time_s) else None
     return turn[0] if turn else 0

@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.raycasting import Rays
-from pipeline.geometry.scans import Frames
+from pipeline.geometry.scans import CameraFrames
 from pipeline.worlds.indoor.observe.rays import LabelledMesh, PixelCounts, held_against_depth, rays_along
 
 DELIVERED: Final = (640, 480)  # pixels of the standardised video (VSI-Bench, appendix B.1)
@@ -98,7 +98,7 @@ def _is_absent(mesh: LabelledMesh, item: int, frame: IntArray, rays: int) -> boo
     return not count_pixels_in(mesh, _thinned(where, rays), least=None).any()
 
 
-def _thinned(where: Windows, rays: int) -> Windows:
+def _thinned(where: PixelWindows, rays: int) -> PixelWindows:
     """Windows with about so many rays, or as they are if they have fewer."""
     return where.thinned(max(1, math.ceil(math.sqrt(int(where.size.prod(1).sum()) / rays))))
 
@@ -109,7 +109,7 @@ _SPREAD: Final = np.array([0.7548776662466927, 0.5698402909980532])  # whose mul
 _CHUNK_RAYS: Final = 1 << 18  # at a time; they take about 40 MB
 
 
-class Windows(NamedTuple):
+class PixelWindows(NamedTuple):
     """One rectangle of pixels per frame and object, of an image of ``image`` (width, height) pixels.
 
     ``frame`` (W,) ascending, ``item`` (W,) the object, ``low`` (W, 2) the first column and row, ``size`` (W, 2) how
@@ -123,11 +123,11 @@ class Windows(NamedTuple):
     image: tuple[int, int]
     step: int = 1
 
-    def take(self, index: IntArray | slice) -> Windows:
+    def take(self, index: IntArray | slice) -> PixelWindows:
         """Some of them."""
         return self._replace(frame=self.frame[index], item=self.item[index], low=self.low[index], size=self.size[index])
 
-    def thinned(self, step: int) -> Windows:
+    def thinned(self, step: int) -> PixelWindows:
         """Every ``step``-th column and row, beginning elsewhere in every frame so that others are met in the next."""
         start = np.floor((self.frame[:, None] * _SPREAD) % 1.0 * step).astype(np.intp)
         size = -((start - self.size) // step)  # rounded up; at least 0, for every start lies below the step
@@ -135,7 +135,7 @@ class Windows(NamedTuple):
         return self._replace(low=self.low + start, size=size, step=step)
 
 
-def windows(mesh: LabelledMesh, frame: IntArray, item: IntArray, image: tuple[int, int]) -> Windows:
+def windows(mesh: LabelledMesh, frame: IntArray, item: IntArray, image: tuple[int, int]) -> PixelWindows:
     """Where objects ``item`` (W,) can be in frames ``frame`` (W,): the picture of the upright box around each.
 
     All of the picture where that box reaches behind the camera; nothing where all of it is behind, or where the object
@@ -160,10 +160,10 @@ def windows(mesh: LabelledMesh, frame: IntArray, item: IntArray, image: tuple[in
     high = np.where(cut[:, None], edge, np.clip(np.ceil(np.nan_to_num(place.max(1))) + 2, 0, edge))
     size = np.maximum(high - low, 0)
     size[gone | (size == 0).any(1)] = 0
-    return Windows(frame, item, low.astype(np.intp), size.astype(np.intp), image)
+    return PixelWindows(frame, item, low.astype(np.intp), size.astype(np.intp), image)
 
 
-def count_pixels_in(mesh: LabelledMesh, where: Windows, least: int | None) -> IntArray:
+def count_pixels_in(mesh: LabelledMesh, where: PixelWindows, least: int | None) -> IntArray:
     """Pixels (W,) of each window's object in it.
 
     What the mesh shows and measured depth hides is left out where the mesh shows at least ``least`` pixels; depth
@@ -177,7 +177,7 @@ def count_pixels_in(mesh: LabelledMesh, where: Windows, least: int | None) -> In
     return counts
 
 
-def _count(mesh: LabelledMesh, where: Windows, least: int | None) -> IntArray:
+def _count(mesh: LabelledMesh, where: PixelWindows, least: int | None) -> IntArray:
     rays, pixel, of = window_rays(mesh.frames, where)
     hits = mesh.cast(rays)
     mine = hits.label == where.item[of]
@@ -195,7 +195,7 @@ def _count(mesh: LabelledMesh, where: Windows, least: int | None) -> IntArray:
     return counts
 
 
-def window_rays(frames: Frames, where: Windows) -> tuple[Rays, FloatArray, IntArray]:
+def window_rays(frames: CameraFrames, where: PixelWindows) -> tuple[Rays, FloatArray, IntArray]:
     """Rays (R, 6) through the pixels of windows, as those of `camera_rays`; pixels (R, 2) in the full image; window."""
     number = where.size.prod(1)
     of = np.repeat(np.arange(len(number)), number)

@@ -16,13 +16,13 @@ from PIL import Image
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.geometry.raycasting import Rays, RayScene
-from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.geometry.scans import CameraFrames, SceneGeometry
 
 DEPTH_TOLERANCE: Final = 0.05  # of the distance: consumer depth cameras are off by 1-3% at room scale
 DEPTH_TOLERANCE_MIN_M: Final = 0.1
 
 
-class Hits(NamedTuple):
+class RayHits(NamedTuple):
     """First hits of rays: the object's ``label``, -1 for none, and the depth along the camera's z, inf for none."""
 
     label: npt.NDArray[np.int32]
@@ -46,10 +46,10 @@ class LabelledMesh:
         self._gray = None if colors is None else np.append(colors[geometry.faces].mean((1, 2)), np.nan)
         self.extent = _extents(geometry, owner, objects)
 
-    def cast(self, rays: Rays) -> Hits:
+    def cast(self, rays: Rays) -> RayHits:
         """First hits of rays (..., 6) of `camera_rays` or `window_rays`."""
         face, depth_m = self._scene.first(rays)
-        return Hits(self._labels[face], depth_m)
+        return RayHits(self._labels[face], depth_m)
 
     def gray(self, rays: Rays) -> FloatArray | None:
         """Brightness (...,) of what rays (..., 6) hit, 0 to 255, NaN for nothing; None: the mesh has no colours."""
@@ -95,7 +95,7 @@ def _extents(geometry: SceneGeometry, owner: npt.NDArray[np.int32], objects: int
     return extent
 
 
-def camera_rays(frames: Frames, chosen: npt.NDArray[np.intp], width: int, height: int) -> tuple[Rays, FloatArray]:
+def camera_rays(frames: CameraFrames, chosen: npt.NDArray[np.intp], width: int, height: int) -> tuple[Rays, FloatArray]:
     """Rays (n, P, 6) of origin and direction in the world frame, and their pixels (P, 2) in the full image.
 
     Directions have length such that a hit at t lies at depth t along the camera's z axis.
@@ -131,7 +131,7 @@ class DepthCheck(NamedTuple):
     depth_m: FloatArray
 
 
-def held_against_depth(frames: Frames, frame: int, pixel: FloatArray, depth_m: FloatArray) -> DepthCheck | None:
+def held_against_depth(frames: CameraFrames, frame: int, pixel: FloatArray, depth_m: FloatArray) -> DepthCheck | None:
     """Hits (P,) at a depth held against what the frame's depth image measured. None where it has no depth image.
 
     ``pixel`` (P, 2) are those of the full image.
@@ -246,7 +246,7 @@ def focal_scale(mesh: LabelledMesh) -> float | None:
 _CHUNK_FRAMES: Final = 16  # at a time: 16 x 160 x 120 rays take about 30 MB
 
 
-class Sides(NamedTuple):
+class LongestSides(NamedTuple):
     """The longest side of each object's box: its middle (O, 3), unit direction (O, 3) and length (O,), metres."""
 
     middle: FloatArray
@@ -257,7 +257,7 @@ class Sides(NamedTuple):
 _EVERY: Final = 3  # rays: of these one looks at the plan, whose cells are far larger than a ray
 
 
-class Plan(NamedTuple):
+class FloorPlan(NamedTuple):
     """The floor plan in cells: ``floor[row, column]`` tells which are floor; (0, 0) begins at ``origin`` (x, y)."""
 
     floor: BoolArray
@@ -278,7 +278,7 @@ class PixelCounts:
     frame: npt.NDArray[np.intp]
     pixels: npt.NDArray[np.int64]
     ends: FloatArray
-    sides: Sides
+    sides: LongestSides
     plan: BoolArray
     depth_agreement: float | None
     depth_scale: float | None = None
@@ -293,7 +293,7 @@ class PixelCounts:
 
 
 def count_pixels(
-    mesh: LabelledMesh, sides: Sides, chosen: IntArray, width: int, height: int, plan: Plan | None = None
+    mesh: LabelledMesh, sides: LongestSides, chosen: IntArray, width: int, height: int, plan: FloorPlan | None = None
 ) -> PixelCounts:
     """Casts width x height rays for each chosen frame."""
     objects, frames = len(sides.length_m), mesh.frames
@@ -325,7 +325,7 @@ def count_pixels(
     return PixelCounts(chosen, pixels, ends, sides, on_floor, agreement, scale)
 
 
-def _cells_met(plan: Plan, rays: Rays, depth_m: npt.NDArray[np.float32]) -> BoolArray:
+def _cells_met(plan: FloorPlan, rays: Rays, depth_m: npt.NDArray[np.float32]) -> BoolArray:
     """In which cells (n, all) of a plan the rays (n, P, 6) of each frame end."""
     rows, columns = plan.floor.shape
     frame, ray = np.nonzero(np.isfinite(depth_m))
@@ -349,7 +349,7 @@ def _hide(
     label: npt.NDArray[Any],
     depth_m: npt.NDArray[Any],
     pixel_xy: FloatArray,
-    frames: Frames,
+    frames: CameraFrames,
     part: IntArray,
     scales: list[float],
 ) -> tuple[int, int]:
@@ -369,7 +369,7 @@ def _hide(
     return checked, passed
 
 
-def _base(frames: Frames, part: IntArray, sides: Sides) -> FloatArray:
+def _base(frames: CameraFrames, part: IntArray, sides: LongestSides) -> FloatArray:
     """Where cameras (n,) stand along each longest side, from its middle (n, O)."""
     return _inner(frames.world_T_camera[part, None, :3, 3] - sides.middle, sides.direction)
 

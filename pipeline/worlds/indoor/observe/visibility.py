@@ -18,7 +18,7 @@ from pipeline.core.findings import doubt, fault
 from pipeline.core.schema import Finding, Limits, Vec3, Video
 from pipeline.geometry.boxes import Boxes, stack
 from pipeline.geometry.floors import CELL_M, free_floor
-from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.geometry.scans import CameraFrames, SceneGeometry
 from pipeline.reading.footage import delivered_frames, evenly_spaced
 from pipeline.worlds.indoor.facts import (
     SIGHT,
@@ -33,10 +33,10 @@ from pipeline.worlds.indoor.facts import (
 )
 from pipeline.worlds.indoor.observe.closer import DELIVERED, absent, first_frames, windows
 from pipeline.worlds.indoor.observe.rays import (
+    FloorPlan,
     LabelledMesh,
+    LongestSides,
     PixelCounts,
-    Plan,
-    Sides,
     count_pixels,
     focal_scale,
     picture_fit,
@@ -114,7 +114,7 @@ def outline_seen(floor: BoolArray, seen: BoolArray) -> float:
     return float(seen[~inner[floor]].mean())
 
 
-def _outline(plan: Plan | None, counts: PixelCounts) -> tuple[Finding, ...]:
+def _outline(plan: FloorPlan | None, counts: PixelCounts) -> tuple[Finding, ...]:
     if plan is None or not plan.floor.any():
         return ()
     share = outline_seen(plan.floor, np.any(counts.plan, axis=0))
@@ -246,14 +246,14 @@ def observe(scene: IndoorScene, geometry: SceneGeometry, config: ObserveConfig) 
     return observed.model_copy(update={"findings": (*scene.findings, *found)})
 
 
-def longest_sides(items: tuple[SceneObject, ...]) -> Sides:
+def longest_sides(items: tuple[SceneObject, ...]) -> LongestSides:
     """The longest side of each object's box."""
     boxes = stack([o.box.center for o in items], [o.box.lengths for o in items], [o.box.axes for o in items])
     rows, longest = np.arange(len(items)), boxes.half.argmax(1) if len(items) else np.zeros(0, dtype=np.intp)
-    return Sides(boxes.center, boxes.axes[rows, longest], 2 * boxes.half[rows, longest])
+    return LongestSides(boxes.center, boxes.axes[rows, longest], 2 * boxes.half[rows, longest])
 
 
-def _path(frames: Frames, chosen: IntArray) -> tuple[Vec3, ...]:
+def _path(frames: CameraFrames, chosen: IntArray) -> tuple[Vec3, ...]:
     """Time, x and y of the camera in the chosen frames, to milliseconds and millimetres."""
     rows = np.column_stack([frames.time_s[chosen], frames.world_T_camera[chosen, :2, 3]]).round(3)
     return tuple((float(t), float(x), float(y)) for t, x, y in rows)
@@ -308,7 +308,7 @@ class SampledView(NamedTuple):
         seen, shown = (_first(frame, pixels >= least) for least in (min_pixels, 1))
         return cls(most, gone, seen, shown, counts.extent_seen(rows))
 
-    def of_object(self, frames: Frames, number: int) -> BudgetVisibility:
+    def of_object(self, frames: CameraFrames, number: int) -> BudgetVisibility:
         """What they show of one object."""
         return BudgetVisibility(
             pixels=int(self.pixels[number]),
@@ -329,7 +329,7 @@ def _first(frame: IntArray, shows: BoolArray) -> IntArray:
 PLAN_CELL_M: Final = 0.25
 
 
-def _plan(room: Room) -> Plan | None:
+def _plan(room: Room) -> FloorPlan | None:
     """The floor in cells of `PLAN_CELL_M`; one is floor where its middle is."""
     if not room.floor:
         return None
@@ -337,7 +337,7 @@ def _plan(room: Room) -> Plan | None:
     size = np.array(floor.clearance_m.shape[::-1]) * CELL_M
     columns, rows = np.ceil(size / PLAN_CELL_M).astype(int)
     x, y = np.meshgrid((np.arange(columns) + 0.5) * PLAN_CELL_M, (np.arange(rows) + 0.5) * PLAN_CELL_M)
-    return Plan(floor.at(np.stack([x, y], axis=-1) + floor.origin) > 0, floor.origin, PLAN_CELL_M)
+    return FloorPlan(floor.at(np.stack([x, y], axis=-1) + floor.origin) > 0, floor.origin, PLAN_CELL_M)
 
 
 def _share(shown: BoolArray, examined: BoolArray) -> float | None:
@@ -346,7 +346,7 @@ def _share(shown: BoolArray, examined: BoolArray) -> float | None:
     return round(float(shown.any(0).sum()) / of, 4) if of else None
 
 
-def _time(frames: Frames, frame: int) -> float | None:
+def _time(frames: CameraFrames, frame: int) -> float | None:
     """Seconds from the video's start; None for frame -1."""
     return None if frame < 0 else round(float(frames.time_s[frame]), 3)
 
@@ -376,7 +376,7 @@ POSE_NEAR_S: Final = 0.1  # ARKitScenes' poses come ten times a second; meanwhil
 
 
 def examined_frames(
-    frames: Frames, delivered: IntArray, config: ObserveConfig
+    frames: CameraFrames, delivered: IntArray, config: ObserveConfig
 ) -> tuple[npt.NDArray[np.intp], dict[int, SampledFrames]]:
     """Indices of the frames at a regular pace, and those of each budget.
 
@@ -418,7 +418,7 @@ _DECIMALS: Final = 6
 _CHUNK_FRAMES: Final = 64  # at a time: with 300 objects they take about 20 MB
 
 
-def best_frames(frames: Frames, counts: PixelCounts, items: Sequence[SceneObject]) -> IntArray:
+def best_frames(frames: CameraFrames, counts: PixelCounts, items: Sequence[SceneObject]) -> IntArray:
     """The examined frame (O,) that shows most pixels of each object; -1 where none shows any.
 
     Pixels count by how much of the object's box is in the picture: what fills it is no longer known for what it is. Of
@@ -436,7 +436,7 @@ def best_frames(frames: Frames, counts: PixelCounts, items: Sequence[SceneObject
     return np.where(score.any(0), counts.frame[row], -1)
 
 
-def _corners_inside(frames: Frames, chosen: IntArray, boxes: Boxes) -> FloatArray:
+def _corners_inside(frames: CameraFrames, chosen: IntArray, boxes: Boxes) -> FloatArray:
     """Whether the corners (E, O, 8) of boxes lie in the pictures of frames."""
     pose, lens = frames.world_T_camera[chosen], frames.intrinsics[chosen]
     offset = boxes.corners()[None] - pose[:, None, None, :3, 3]
@@ -455,12 +455,12 @@ def _corners_inside(frames: Frames, chosen: IntArray, boxes: Boxes) -> FloatArra
     )
 
 
-def cameras_at(frames: Frames, chosen: IntArray) -> tuple[FrameCamera, ...]:
+def cameras_at(frames: CameraFrames, chosen: IntArray) -> tuple[FrameCamera, ...]:
     """The cameras of the chosen frames, each once, in order; -1 is none."""
     return tuple(_camera(frames, number) for number in np.unique(chosen[chosen >= 0]).tolist())
 
 
-def _camera(frames: Frames, number: int) -> FrameCamera:
+def _camera(frames: CameraFrames, number: int) -> FrameCamera:
     width, height = frames.size
     fx, fy, cx, cy = frames.intrinsics[number].tolist()
     pose = frames.world_T_camera[number].round(_DECIMALS) + 0.0

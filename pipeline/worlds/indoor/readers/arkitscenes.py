@@ -19,7 +19,7 @@ from pipeline.core.csv_tables import read_csv
 from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.schema import Video
 from pipeline.formats.ply import PlyMesh
-from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.geometry.scans import CameraFrames, SceneGeometry
 from pipeline.reading.checks import BOX_KEYS, check_box
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
@@ -31,7 +31,7 @@ from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import Turn, check_frames, no_frames, picture_footage, upright_turn
 from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room
 from pipeline.worlds.indoor.readers.objects import (
-    Instance,
+    AnnotatedInstance,
     assemble,
     check_against_mesh,
     check_turns,
@@ -158,7 +158,7 @@ class ARKitScenes(Reader):
         return metadata_row(root, folder.name).get("fold") == fold
 
 
-def _scan_of(files: SceneFiles, findings: Findings) -> tuple[PlyMesh, tuple[Instance, ...]]:
+def _scan_of(files: SceneFiles, findings: Findings) -> tuple[PlyMesh, tuple[AnnotatedInstance, ...]]:
     return files.once("scan", lambda found: _scan(files, load_curation(ARKitScenes.name), found), findings)
 
 
@@ -166,7 +166,7 @@ def _film_of(files: SceneFiles, findings: Findings) -> ArkitRecording | None:
     return files.once("film", lambda found: open_film(files, found), findings)
 
 
-def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[PlyMesh, tuple[Instance, ...]]:
+def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[PlyMesh, tuple[AnnotatedInstance, ...]]:
     path = files.path / ANNOTATION.format(files.name)
     annotation = files.json(
         path, "fetch the scan's _3dod_annotation.json: of ARKitScenes' data sets 3dod alone has boxes"
@@ -197,7 +197,7 @@ def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Pl
                 continue
             box = check_box(raw, what, category, findings)
             if box is not None:
-                instances.append(Instance(place, labels[place], category, box, None))
+                instances.append(AnnotatedInstance(place, labels[place], category, box, None))
     files.raise_faults(path, findings)
     return mesh, tuple(instances)
 
@@ -232,7 +232,7 @@ TURN_OF_SKY: Final[dict[str, Turn]] = {"Up": 0, "Left": 90, "Down": 180, "Right"
 TURN_SHARE_MIN: Final = 0.8  # share of the frames that must agree before the poses overrule the metadata
 
 
-def video_turn(files: SceneFiles, frames: Frames | None, findings: Findings) -> Turn:
+def video_turn(files: SceneFiles, frames: CameraFrames | None, findings: Findings) -> Turn:
     """How to turn the video upright: as ``metadata.csv`` says, unless the poses clearly say otherwise."""
     row = metadata_row(files.root, files.name)
     if row:

@@ -17,7 +17,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.formats.ply import PlyMesh
 from pipeline.formats.videos import decoded_frames, quarter_turns
-from pipeline.geometry.scans import Frames
+from pipeline.geometry.scans import CameraFrames
 from pipeline.worlds.indoor.facts import SCALE, UPRIGHT
 from pipeline.worlds.indoor.readers.frames import Turn, upright_turn
 from pipeline.worlds.indoor.readers.meshes import tilt_deg
@@ -41,7 +41,7 @@ PAIRS_MIN: Final = 3
 DEPTH_OFF_MAX: Final = 0.03
 
 
-def check_capture(frames: Frames, mesh: PlyMesh | None, metric: bool, findings: Findings) -> None:
+def check_capture(frames: CameraFrames, mesh: PlyMesh | None, metric: bool, findings: Findings) -> None:
     """Adds what does not fit: a fault where depth contradicts the poses, doubts about up and scale.
 
     Args:
@@ -110,7 +110,7 @@ def _check_floor(mesh: PlyMesh, findings: Findings) -> None:
         findings.add(doubt("floor_not_level", UPRIGHT, message, remedy, tilt, TILT_MAX_DEG, "deg"))
 
 
-def _check_pace(frames: Frames, findings: Findings) -> None:
+def _check_pace(frames: CameraFrames, findings: Findings) -> None:
     seconds = np.diff(frames.time_s)
     steps = np.linalg.norm(np.diff(frames.world_T_camera[:, :3, 3], axis=0), axis=1)[seconds > 0] / seconds[seconds > 0]
     pace = float(np.median(steps)) if len(steps) else 0.0
@@ -120,7 +120,7 @@ def _check_pace(frames: Frames, findings: Findings) -> None:
         findings.add(doubt("implausible_pace", SCALE, message, remedy, round(pace, 3), SPEED_MAX_M_S, "m/s"))
 
 
-def _check_depth(frames: Frames, findings: Findings) -> None:
+def _check_depth(frames: CameraFrames, findings: Findings) -> None:
     """Holds what a frame measured against what another measured of the same places."""
     anchors = np.unique(np.linspace(0, len(frames.number) - 1, ANCHORS).round().astype(int)).tolist()
     measured = {i: depth for i in anchors if (depth := frames.depth_m(i)) is not None}
@@ -145,7 +145,7 @@ def _check_depth(frames: Frames, findings: Findings) -> None:
         findings.add(fault("depth_contradicts_poses", "depth", message, remedy))
 
 
-def _off_from_neighbour(frames: Frames, i: int, first: FloatArray, least: tuple[float, float]) -> float | None:
+def _off_from_neighbour(frames: CameraFrames, i: int, first: FloatArray, least: tuple[float, float]) -> float | None:
     """Median difference, as a share of the distance, between frame i and the next one that shows it from elsewhere."""
     pose = frames.world_T_camera
     moved = np.linalg.norm(pose[:, :3, 3] - pose[i, :3, 3], axis=1)
@@ -160,7 +160,7 @@ def _off_from_neighbour(frames: Frames, i: int, first: FloatArray, least: tuple[
     return None
 
 
-def _off(frames: Frames, pair: tuple[int, int], first: FloatArray, second: FloatArray) -> float | None:
+def _off(frames: CameraFrames, pair: tuple[int, int], first: FloatArray, second: FloatArray) -> float | None:
     i, j = pair
     rows, columns = (np.linspace(0, side - 1, min(side, PIXELS)).astype(int) for side in first.shape)
     v, u = (grid.ravel() for grid in np.meshgrid(rows, columns, indexing="ij"))

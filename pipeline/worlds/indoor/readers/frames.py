@@ -19,7 +19,7 @@ from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import Findings, note
 from pipeline.formats.images import color_file
 from pipeline.formats.zips import ZipMember
-from pipeline.geometry.scans import Frames
+from pipeline.geometry.scans import CameraFrames
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import Footage, held_footage
 
@@ -33,7 +33,7 @@ Load = Callable[[int], Any]
 
 @dataclass(frozen=True)
 class RawFrameTable:
-    """All frames of a source in order of time, before any is left out; arrays as in `Frames`, over all N frames.
+    """All frames of a source in order of time, before any is left out; arrays as in `CameraFrames`, over all N frames.
 
     Attributes:
         usable: (N,) False where the reader already found a frame unusable, counted in ``skipped``.
@@ -55,12 +55,12 @@ class RawFrameTable:
     load_depth: Load
     skipped: dict[str, int] = field(default_factory=dict)
 
-    def frames(self) -> Frames:
+    def frames(self) -> CameraFrames:
         """The usable frames. Pictures that turn out broken are None and are counted in ``skipped`` as they are met."""
         checked = check_poses(self.world_T_camera[self.usable])
         kept = np.flatnonzero(self.usable)[checked.good]
         skipped = {reason: n for reason, n in {**self.skipped, **checked.skipped}.items() if n}
-        return Frames(
+        return CameraFrames(
             time_s=self.time_s[kept].round(6),
             number=self.number[kept],
             world_T_camera=self.world_T_camera[kept],
@@ -105,9 +105,9 @@ def picture_footage(
     return held_footage(files, folder, fps, len(pictures), lambda i: color_file(pictures[i])) if pictures else None
 
 
-def no_frames() -> Frames:
+def no_frames() -> CameraFrames:
     """The frames of a scan that was not filmed, or whose film is not here."""
-    return Frames(
+    return CameraFrames(
         time_s=np.empty(0),
         number=np.empty(0, dtype=np.intp),
         world_T_camera=np.empty((0, 4, 4)),
@@ -116,7 +116,7 @@ def no_frames() -> Frames:
     )
 
 
-def check_frames(files: SceneFiles, path: Path, frames: Frames, vertices: FloatArray, findings: Findings) -> None:
+def check_frames(files: SceneFiles, path: Path, frames: CameraFrames, vertices: FloatArray, findings: Findings) -> None:
     """Reports frames left out. Raises RawDataError where none is left, or where they filmed another place."""
     total = len(frames.time_s) + sum(frames.skipped.values())
     reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(frames.skipped.items()))
@@ -159,7 +159,7 @@ def check_clock(where: str, clock_s: FloatArray, number: IntArray, fps: float, f
         findings.add(note("clock_differs", "video", message, remedy, abs(stated - shown), CLOCK_TOLERANCE_S, "s"))
 
 
-def check_upright(where: str, frames: Frames, findings: Findings) -> None:
+def check_upright(where: str, frames: CameraFrames, findings: Findings) -> None:
     """Reports a video that has to be turned although its dataset has no such videos."""
     turn = upright_turn(frames.world_T_camera)
     if turn is not None and turn[0] != 0:
@@ -190,14 +190,14 @@ TURNS: Final[tuple[Turn, ...]] = (0, 90, 180, 270)
 STUCK_RUNS: Final = 3  # to one place exactly nobody returns so often, and three times as often as to any other
 
 
-class Usable(NamedTuple):
+class UsablePoses(NamedTuple):
     """Which of N poses can be used, and how many cannot, by reason."""
 
     good: BoolArray
     skipped: dict[str, int]
 
 
-def check_poses(world_T_camera: FloatArray) -> Usable:
+def check_poses(world_T_camera: FloatArray) -> UsablePoses:
     """Tells rigid poses (N, 4, 4) from the rest: not finite, not rigid, far outside any building, or a stand-in.
 
     A stand-in is the one pose, mostly the identity, that a tracker or an exporter writes wherever it has none.
@@ -220,7 +220,7 @@ def check_poses(world_T_camera: FloatArray) -> Usable:
         "pose_far_away": int((finite & rigid & ~near).sum()),
         "pose_stuck": int(stuck.sum()),
     }
-    return Usable(sound & ~stuck, {reason: n for reason, n in counts.items() if n})
+    return UsablePoses(sound & ~stuck, {reason: n for reason, n in counts.items() if n})
 
 
 def _stands_in(pose: FloatArray) -> BoolArray:

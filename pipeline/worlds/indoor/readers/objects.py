@@ -37,7 +37,7 @@ NAMED_LABELS: Final = 20  # labels that one message names
 
 
 @dataclass(frozen=True)
-class Instance:
+class AnnotatedInstance:
     """One annotated instance of a curated category.
 
     Attributes:
@@ -93,7 +93,9 @@ def _stand_in(label: str, curation: Curation, mapped: Mapping[str, str | None]) 
     return label if curation.knows(label) or key not in mapped else mapped[key]
 
 
-def assemble(instances: Sequence[Instance], findings: Findings) -> tuple[tuple[SceneObject, ...], dict[str, int]]:
+def assemble(
+    instances: Sequence[AnnotatedInstance], findings: Findings
+) -> tuple[tuple[SceneObject, ...], dict[str, int]]:
     """Objects in order of category, numbered within it in the order of the annotation, and their counts."""
     objects = []
     counts: dict[str, int] = {}
@@ -116,7 +118,7 @@ def in_box(points: FloatArray, box: OrientedBox, grown_m: float = 0.0) -> BoolAr
     return inside
 
 
-def check_against_own(item: Instance, vertices: FloatArray, findings: Findings) -> None:
+def check_against_own(item: AnnotatedInstance, vertices: FloatArray, findings: Findings) -> None:
     """Compares an annotated box with the vertices that the annotation gives to the instance."""
     if item.vertices is None or not len(item.vertices):
         return
@@ -130,7 +132,7 @@ def check_against_own(item: Instance, vertices: FloatArray, findings: Findings) 
 
 
 def check_against_mesh(
-    item: Instance, vertices: FloatArray, findings: Findings, spanned_min: float = SPANNED_MIN
+    item: AnnotatedInstance, vertices: FloatArray, findings: Findings, spanned_min: float = SPANNED_MIN
 ) -> None:
     """Compares an annotated box with a mesh that has no labels: what is in the box should reach over all its sides."""
     inside = vertices[in_box(vertices, item.box, GROWN_M)]
@@ -148,7 +150,7 @@ def check_against_mesh(
         findings.add(doubt("box_misses_mesh", item.category, message, remedy, share, spanned_min, "share"))
 
 
-def check_turns(instances: Sequence[Instance], vertices: FloatArray, findings: Findings) -> None:
+def check_turns(instances: Sequence[AnnotatedInstance], vertices: FloatArray, findings: Findings) -> None:
     """A box holds more of the mesh than its transpose does, unless its axes were written as columns for rows."""
     fewer = more = 0
     for item in instances:
@@ -163,7 +165,7 @@ def check_turns(instances: Sequence[Instance], vertices: FloatArray, findings: F
 
 
 def label_vertices(
-    vertices: FloatArray, objects: Sequence[SceneObject], instances: Sequence[Instance]
+    vertices: FloatArray, objects: Sequence[SceneObject], instances: Sequence[AnnotatedInstance]
 ) -> npt.NDArray[np.int32]:
     """Index (V,) into ``objects`` of what each vertex shows, -1 for none.
 
@@ -211,7 +213,7 @@ GIVEN_MAX: Final = 0.5  # share that may go to smaller instances; an instance th
 
 
 @dataclass(frozen=True)
-class Group:
+class AnnotationGroup:
     """One annotated instance: its number in the file, the dataset's label, its segments, and the whole entry."""
 
     number: int
@@ -221,7 +223,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Members:
+class GroupVertices:
     """Vertices of each group.
 
     Attributes:
@@ -260,7 +262,7 @@ def segment_indices(raw: dict[str, Any], vertices: int, findings: Findings) -> I
     return indices
 
 
-def parse_groups(raw: dict[str, Any], id_key: str, findings: Findings) -> list[Group]:
+def parse_groups(raw: dict[str, Any], id_key: str, findings: Findings) -> list[AnnotationGroup]:
     """The groups of an aggregation in file order; whatever is wrong becomes a fault."""
     entries = raw.get("segGroups")
     if not isinstance(entries, list):
@@ -268,7 +270,7 @@ def parse_groups(raw: dict[str, Any], id_key: str, findings: Findings) -> list[G
         return []
     if not entries:
         findings.add(fault("empty_annotation", "segGroups", "segGroups is empty", "annotate the scan, or leave it out"))
-    groups: list[Group] = []
+    groups: list[AnnotationGroup] = []
     for place, entry in enumerate(entries):
         if not isinstance(entry, dict):
             findings.add(fault("wrong_type", f"segGroups[{place}]", f"segGroups[{place}] is {type(entry).__name__}"))
@@ -283,7 +285,7 @@ def parse_groups(raw: dict[str, Any], id_key: str, findings: Findings) -> list[G
             message = f"segments of segGroups[{place}] ({label}) is no list of whole numbers"
             findings.add(fault("wrong_type", label, message))
         else:
-            groups.append(Group(number, label, np.unique(segments), entry))
+            groups.append(AnnotationGroup(number, label, np.unique(segments), entry))
     groups = _once(groups, findings)
     twice = sorted(number for number, times in Counter(g.number for g in groups).items() if times > 1)
     if twice:
@@ -292,7 +294,7 @@ def parse_groups(raw: dict[str, Any], id_key: str, findings: Findings) -> list[G
     return groups
 
 
-def members(segment_of: IntArray, groups: list[Group]) -> Members:
+def members(segment_of: IntArray, groups: list[AnnotationGroup]) -> GroupVertices:
     """The vertices of each group, without a loop over vertices or segments."""
     order = np.argsort(segment_of, kind="stable")
     known, starts, sizes = np.unique(segment_of[order], return_index=True, return_counts=True)
@@ -310,7 +312,7 @@ def members(segment_of: IntArray, groups: list[Group]) -> Members:
     for loser, mine in enumerate(vertices):
         if given[loser] > GIVEN_MAX:
             contested[owner[mine[owner[mine] != loser]]] = True
-    return Members(tuple(vertices), tuple(lost), shared, given, tuple(contested.tolist()))
+    return GroupVertices(tuple(vertices), tuple(lost), shared, given, tuple(contested.tolist()))
 
 
 def owners(vertices: Sequence[IntArray], count: int) -> tuple[IntArray, IntArray]:
@@ -326,8 +328,8 @@ def owners(vertices: Sequence[IntArray], count: int) -> tuple[IntArray, IntArray
     return owner, claims
 
 
-def check_shared(what: str, category: str, owned: Members, place: int, findings: Findings) -> None:
-    """Reports a group, at ``place`` of `Members`, that shares much with others; a doubt where it may be one of them."""
+def check_shared(what: str, category: str, owned: GroupVertices, place: int, findings: Findings) -> None:
+    """Reports a group, at ``place``, that shares much with others; a doubt where it may be one of them."""
     shared, given = owned.shared[place], owned.given[place]
     if given > GIVEN_MAX or (owned.contested[place] and shared > SHARED_MAX):
         share, limit = (given, GIVEN_MAX) if given > GIVEN_MAX else (shared, SHARED_MAX)
@@ -340,9 +342,9 @@ def check_shared(what: str, category: str, owned: Members, place: int, findings:
         findings.add(note("shared_vertices", category, message, remedy, round(shared, 6), SHARED_MAX, "share"))
 
 
-def _once(groups: list[Group], findings: Findings) -> list[Group]:
+def _once(groups: list[AnnotationGroup], findings: Findings) -> list[AnnotationGroup]:
     """The groups without those that repeat one before with label and segments, as all of scene0217_00 do."""
-    kept: list[Group] = []
+    kept: list[AnnotationGroup] = []
     seen: set[tuple[str, bytes]] = set()
     for group in groups:
         key = (group.label, group.segments.tobytes())

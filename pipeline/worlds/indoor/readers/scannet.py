@@ -33,8 +33,8 @@ from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import check_frames, check_upright, no_frames
 from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room, transformed
 from pipeline.worlds.indoor.readers.objects import (
-    Group,
-    Instance,
+    AnnotatedInstance,
+    AnnotationGroup,
     assemble,
     check_shared,
     curated,
@@ -93,7 +93,7 @@ class _Scan:
 
     mesh: PlyMesh
     world_T_scan: FloatArray
-    instances: tuple[Instance, ...]
+    instances: tuple[AnnotatedInstance, ...]
     info: dict[str, str]
 
 
@@ -206,13 +206,13 @@ class ScanNet(Reader):
 
 
 def _instances(
-    groups: list[Group],
+    groups: list[AnnotationGroup],
     segments: npt.NDArray[np.intp],
     vertices: FloatArray,
     box_fit: BoxFit,
     curation: Curation,
     findings: Findings,
-) -> tuple[Instance, ...]:
+) -> tuple[AnnotatedInstance, ...]:
     owned = members(segments, groups)
     categories = curated([g.label for g in groups], curation, findings)
     instances = []
@@ -237,7 +237,7 @@ def _instances(
         if flat > 1:
             message = f"the {len(mine)} vertices of {what} lie on a line or in a point"
             findings.add(doubt("degenerate_box", category, message, "mend its segments", flat, 1, "sides of length 0"))
-        instances.append(Instance(group.number, group.label, category, box, mine))
+        instances.append(AnnotatedInstance(group.number, group.label, category, box, mine))
     return tuple(instances)
 
 

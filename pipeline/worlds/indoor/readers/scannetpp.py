@@ -28,9 +28,9 @@ from pipeline.worlds.indoor.readers.categories import Curation, benchmark_map, l
 from pipeline.worlds.indoor.readers.frames import check_frames, check_upright, no_frames
 from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room
 from pipeline.worlds.indoor.readers.objects import (
-    Group,
-    Instance,
-    Members,
+    AnnotatedInstance,
+    AnnotationGroup,
+    GroupVertices,
     assemble,
     check_against_own,
     check_shared,
@@ -139,7 +139,7 @@ class ScanNetPP(Reader):
         return movie_footage(files, film.path, film.video.fps)
 
 
-def _scan_of(files: SceneFiles, findings: Findings) -> tuple[PlyMesh, tuple[Instance, ...]]:
+def _scan_of(files: SceneFiles, findings: Findings) -> tuple[PlyMesh, tuple[AnnotatedInstance, ...]]:
     return files.once("scan", lambda found: _scan(files, load_curation(ScanNetPP.name), found), findings)
 
 
@@ -147,7 +147,7 @@ def _film_of(files: SceneFiles, findings: Findings) -> ScannetppRecording | None
     return files.once("film", lambda found: open_film(files, found), findings)
 
 
-def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[PlyMesh, tuple[Instance, ...]]:
+def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[PlyMesh, tuple[AnnotatedInstance, ...]]:
     path = files.path / ANNOTATION
     annotation = files.json(path, "fetch the file; scenes of the hidden test split have none")
     groups = parse_groups(annotation, "id", findings)
@@ -174,7 +174,9 @@ def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Pl
     return mesh, tuple(instances)
 
 
-def _instance(group: Group, category: str, owned: Members, place: int, findings: Findings) -> Instance | None:
+def _instance(
+    group: AnnotationGroup, category: str, owned: GroupVertices, place: int, findings: Findings
+) -> AnnotatedInstance | None:
     """The object of one annotated group, the ``place``-th, if its box can be used; what is doubtful is found."""
     what = f"{group.label} {group.number}"
     raw = group.raw.get("obb")
@@ -186,4 +188,4 @@ def _instance(group: Group, category: str, owned: Members, place: int, findings:
         remedy = "fetch annotation and segments of one release"
         findings.add(doubt("segment_out_of_range", category, message, remedy, lost, 0, "segments"))
     check_shared(what, category, owned, place, findings)
-    return None if box is None else Instance(group.number, group.label, category, box, mine)
+    return None if box is None else AnnotatedInstance(group.number, group.label, category, box, mine)

@@ -20,7 +20,7 @@ from pipeline.core.files import read_file
 from pipeline.core.findings import Findings, fault, note
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, decode_numbers, size_of
-from pipeline.formats.scene_folder import FILE, MAX_BYTES, Axes, CaptureCamera, SceneDocument
+from pipeline.formats.scene_folder import FILE, MAX_BYTES, CaptureCamera, DocumentAxes, SceneDocument
 from pipeline.formats.videos import VideoPictures
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import movie_facts
@@ -45,10 +45,10 @@ def document_of(files: SceneFiles) -> SceneDocument:
     return files.once("document", lambda found: _document(files), Findings())
 
 
-def axes_of(files: SceneFiles) -> Axes:
+def axes_of(files: SceneFiles) -> DocumentAxes:
     """How the document's frame becomes the world's."""
     document = document_of(files)
-    return Axes(document.unit, document.up, document.handedness)
+    return DocumentAxes(document.unit, document.up, document.handedness)
 
 
 def _document(files: SceneFiles) -> SceneDocument:
@@ -194,7 +194,7 @@ def _film(files: SceneFiles, findings: Findings) -> SceneFilm | None:
     return SceneFilm(table, video, path, camera.film is not None, bool(posed.any()))
 
 
-def _poses(files: SceneFiles, camera: CaptureCamera, axes: Axes) -> tuple[FloatArray, BoolArray]:
+def _poses(files: SceneFiles, camera: CaptureCamera, axes: DocumentAxes) -> tuple[FloatArray, BoolArray]:
     """world_T_camera (N, 4, 4) in OpenCV axes, and which frames (N,) have one. Raises RawDataError if they mirror."""
     posed = np.array([frame.world_T_camera is not None for frame in camera.frames], dtype=bool)
     given = np.array([frame.world_T_camera or np.eye(4) for frame in camera.frames], dtype=float).reshape(-1, 4, 4)

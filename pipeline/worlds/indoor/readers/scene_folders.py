@@ -26,7 +26,7 @@ from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.identity import digest_of
 from pipeline.core.templates import load_table
 from pipeline.formats.ply import PlyMesh
-from pipeline.formats.scene_folder import FILE, MAX_BYTES, UNTRIED, Axes, LabelledBox, SceneDocument
+from pipeline.formats.scene_folder import FILE, MAX_BYTES, UNTRIED, DocumentAxes, LabelledBox, SceneDocument
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.checks import check_box, check_name
 from pipeline.reading.files import Listing, SceneFiles
@@ -43,7 +43,7 @@ from pipeline.worlds.indoor.readers.frames import (
 )
 from pipeline.worlds.indoor.readers.meshes import check_extent, measure_room, ply_mesh, walkable_floor
 from pipeline.worlds.indoor.readers.objects import (
-    Instance,
+    AnnotatedInstance,
     assemble,
     check_against_mesh,
     check_turns,
@@ -236,9 +236,9 @@ def mesh_of(files: SceneFiles, findings: Findings) -> PlyMesh | None:
     return files.once("mesh", lambda found: _mesh(files), findings)
 
 
-def _instances(document: SceneDocument, axes: Axes, findings: Findings) -> list[Instance]:
+def _instances(document: SceneDocument, axes: DocumentAxes, findings: Findings) -> list[AnnotatedInstance]:
     """The objects in the world frame; what is wrong with their boxes becomes a fault."""
-    instances: list[Instance] = []
+    instances: list[AnnotatedInstance] = []
     for number, item in enumerate(document.objects):
         category = normal(item.label)
         what = f"{item.label} (object {number})"
@@ -260,11 +260,13 @@ def _instances(document: SceneDocument, axes: Axes, findings: Findings) -> list[
         box = check_box(raw, what, category, findings)
         if box is not None:
             alike = sum(other.category == category for other in instances)
-            instances.append(Instance(alike + 1, item.label, category, box, None))  # as the label page numbers them
+            instances.append(
+                AnnotatedInstance(alike + 1, item.label, category, box, None)
+            )  # as the label page numbers them
     return instances
 
 
-def _check_lean(instances: list[Instance], findings: Findings) -> None:
+def _check_lean(instances: list[AnnotatedInstance], findings: Findings) -> None:
     """Most things stand upright; of other axes, or quaternions read in another order, most boxes lean."""
     up = np.array([item.box.axes for item in instances]).reshape(-1, 3, 3)[:, :, 2]
     leans = np.degrees(np.arccos(np.clip(np.abs(up).max(axis=1), 0, 1))) > LEANS_DEG if len(up) else np.empty(0)
@@ -351,7 +353,7 @@ def _measured(document: SceneDocument, mesh: PlyMesh, findings: Findings) -> Roo
     )
 
 
-def _room(document: SceneDocument, axes: Axes, mesh: PlyMesh | None, findings: Findings) -> Room:
+def _room(document: SceneDocument, axes: DocumentAxes, mesh: PlyMesh | None, findings: Findings) -> Room:
     """The room by its outline, else by what is stated, else by the mesh."""
     if document.unit == "unknown":
         message = "the scene was not measured: its lengths are in no unit"

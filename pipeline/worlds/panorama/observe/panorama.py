@@ -35,8 +35,8 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import AnyScene, Finding
 from pipeline.geometry.equirect import Sphere
 from pipeline.geometry.geodesy import sun_at
-from pipeline.geometry.views import View, rays_of, turned_deg
-from pipeline.reading.reader import PanoramaGeometry, Twin
+from pipeline.geometry.views import PinholeView, rays_of, turned_deg
+from pipeline.reading.reader import NearbyPanorama, PanoramaGeometry
 from pipeline.worlds.panorama.facts import MeasuredPicture, Panorama, PanoramaConfig, PanoramaObject, PanoramaScene
 from pipeline.worlds.panorama.observe.landmarks import landmarks_of
 from pipeline.worlds.panorama.observe.place import DEPTH, find_place, measure_objects
@@ -232,7 +232,9 @@ def _filter(facts: Panorama, config: PanoramaConfig, found: Findings) -> None:
         found.add(_fault(note("vehicle_hides", "picture", message, remedy, hidden, limit, "of the lower half")))
 
 
-def _compare(name: str, color: Color, twins: tuple[Twin, ...], config: PanoramaConfig, found: Findings) -> None:
+def _compare(
+    name: str, color: Color, twins: tuple[NearbyPanorama, ...], config: PanoramaConfig, found: Findings
+) -> None:
     """Finds that the picture is another one, taken twice, which is not itself left out for what it shows."""
     if config.duplicate_bits < 0 or not twins:
         return
@@ -352,7 +354,7 @@ def sharpness_of(color: npt.NDArray[np.uint8]) -> float:
 @lru_cache(maxsize=4)
 def _places(height: int, width: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Row and column (`SIDE`, `SIDE`) of a level view at yaw 0 in a picture of the whole sphere."""
-    right, up, ahead = rays_of(View(yaw_deg=0.0, width=SIDE, height=SIDE))
+    right, up, ahead = rays_of(PinholeView(yaw_deg=0.0, width=SIDE, height=SIDE))
     column = (np.arctan2(right, ahead) / (2 * np.pi) + 0.5) * width - 0.5
     row = (0.5 - np.arctan2(up, np.hypot(right, ahead)) / np.pi) * height - 0.5
     return row.astype(np.float32), column.astype(np.float32)
@@ -440,7 +442,7 @@ def _read_share(own: PanoramaObject, sphere: Sphere, read: Reader) -> float:
     across, down = (
         2 * math.tan(math.radians(min(size + 2 * AROUND_DEG, 120.0) / 2)) for size in (own.width_deg, height)
     )
-    view = View(
+    view = PinholeView(
         yaw_deg=turned_deg(own.yaw_deg),
         pitch_deg=(own.pitch_high_deg + own.pitch_low_deg) / 2,
         fov_deg=min(own.width_deg + 2 * AROUND_DEG, 120.0),

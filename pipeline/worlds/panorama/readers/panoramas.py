@@ -34,7 +34,7 @@ from pipeline.reading.maps.gazetteer import SUFFIXES as MAP_SUFFIXES
 from pipeline.reading.maps.gazetteer import maps_in, read_gazetteer, stamped
 from pipeline.reading.maps.read import OSM_SUFFIXES
 from pipeline.reading.maps.surroundings import surroundings_of
-from pipeline.reading.reader import ExpectedFile, PanoramaGeometry, Twin
+from pipeline.reading.reader import ExpectedFile, NearbyPanorama, PanoramaGeometry
 from pipeline.worlds.panorama.facts import (
     MOST_PIXELS,
     Panorama,
@@ -176,7 +176,7 @@ class Panoramas(FolderReader):
     def geometry(self, files: SceneFiles, scene: PanoramaScene) -> PanoramaGeometry:
         """See `Reader.geometry`. Nothing is decoded or read before it is asked for."""
         facts, maps = scene.facts, self._maps(files.root)
-        twins = tuple(Twin(ref.id, partial(self._twin, files.root, ref)) for ref in files.ref.beside)
+        twins = tuple(NearbyPanorama(ref.id, partial(self._twin, files.root, ref)) for ref in files.ref.beside)
         return PanoramaGeometry(
             color=partial(color_file, files.root / facts.picture.path, MOST_PIXELS),
             depth_m=lambda: (

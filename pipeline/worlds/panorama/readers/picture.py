@@ -20,7 +20,7 @@ MOST_SCANS: Final = 64  # of a progressive JPEG; each goes over the whole pictur
 ASPECT_PX: Final = 2  # by which a width may differ from twice the height
 
 
-class Opened(NamedTuple):
+class OpenedPicture(NamedTuple):
     """A picture, and what it says of itself."""
 
     picture: PanoramaPicture
@@ -28,7 +28,7 @@ class Opened(NamedTuple):
     raw: bytes
 
 
-def open_picture(files: SceneFiles, own: OwnFiles, crop: SphereCrop | None, findings: Findings) -> Opened:
+def open_picture(files: SceneFiles, own: OwnFiles, crop: SphereCrop | None, findings: Findings) -> OpenedPicture:
     """The picture of a panorama, with the crop that people stated, else the one that GPano has.
 
     Raises:
@@ -68,7 +68,7 @@ def open_picture(files: SceneFiles, own: OwnFiles, crop: SphereCrop | None, find
     picture = PanoramaPicture(
         path=name, width=size[0], height=size[1], crop=crop, sha256=hashlib.sha256(raw).hexdigest()
     )  # fmt: skip
-    return Opened(picture, tuple(told), raw)
+    return OpenedPicture(picture, tuple(told), raw)
 
 
 def _path(files: SceneFiles, own: OwnFiles) -> Path:

@@ -35,7 +35,7 @@ from pipeline.core.tables import CANDIDATES
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.session import Session
 from pipeline.llm.visual_inputs import VisualInputs
-from pipeline.questions.model_authoring import LETTERS, Second, answered
+from pipeline.questions.model_authoring import LETTERS, SecondModel, answered
 from tests.benchmarks.urbanvideo.authoring.made import (
     FLIGHTS,
     GOOD,
@@ -102,7 +102,7 @@ def passed(ask: Callable[[Request], Reply], rules: bool = True) -> tuple[list[st
     bad, good = [], []
     for raw in ITEMS:
         why = RULED[raw["question"]] if rules else None
-        measures = () if why else answered(written(raw), raw["flight"], Second(ask, SEEN))
+        measures = () if why else answered(written(raw), raw["flight"], SecondModel(ask, SEEN))
         why = why or next((measure.name for measure in measures if not measure.holds), None)
         if raw["good"] and why:
             good.append(f"{why}: {raw['question']}")

@@ -32,7 +32,7 @@ from pipeline.worlds.city.visibility import (
     MOST_RAYS,
     SEARCH_STEP,
     WIDTH,
-    Sight,
+    CitySight,
     camera_axes,
     pixel_rays,
 )
@@ -61,7 +61,7 @@ def projected_px(here: City, thing: int, at: FloatArray) -> float:
 )
 def test_pixels_are_those_of_the_projected_box(at: FloatArray) -> None:
     here = city(house("h", 40, 40, 10, 8, 6.0))
-    sight = Sight(here)
+    sight = CitySight(here)
     expected = projected_px(here, 0, at)
     assert expected > 1000
     exact = sight.shown(at, np.array([0]), most=None)
@@ -81,7 +81,7 @@ def test_pixels_are_those_of_the_projected_box(at: FloatArray) -> None:
 def test_a_picture_that_rolls_turns_with_its_camera() -> None:
     """Seen with the head on the right shoulder, the east lies above."""
     here = city(house("east", 60, 45, 5, 10, 20.0))
-    sight = Sight(here)
+    sight = CitySight(here)
     upright = sight.shown(pose(20, 50, 10, 90), np.array([0])).pixels[0]
     for roll in (90.0, 180.0, -90.0):
         assert sight.shown(pose(20, 50, 10, 90, roll=roll), np.array([0])).pixels[0] == pytest.approx(upright, rel=0.02)
@@ -91,7 +91,7 @@ def test_a_picture_that_rolls_turns_with_its_camera() -> None:
 
 def test_what_stands_before_hides_what_is_behind() -> None:
     here = city(house("far", 40, 60, 10, 8, 6.0), house("near", 30, 40, 30, 4, 12.0), point("c", "car", 45, 30))
-    sight = Sight(here)
+    sight = CitySight(here)
     views = sight.seen(pose(45, 10, 2, 0), step=1)
     assert views.pixels[0, 0] == views.possible[0, 0] == 0
     assert views.pixels[0, 1] > 10_000
@@ -103,7 +103,7 @@ def test_what_stands_before_hides_what_is_behind() -> None:
 
 def test_what_reaches_beyond_the_picture_touches_its_border() -> None:
     here = city(house("h", 40, 40, 10, 8, 6.0))
-    sight = Sight(here)
+    sight = CitySight(here)
     whole, cut, beside = pose(45, 10, 5, 0), pose(45, 10, 5, 45), pose(45, 39, 5, 0)
     shown = sight.shown(np.concatenate([whole, cut, beside]), np.zeros(3, dtype=np.intp))
     assert shown.touches_border.tolist() == [False, True, True]
@@ -116,7 +116,7 @@ def test_what_reaches_beyond_the_picture_touches_its_border() -> None:
 
 def test_a_house_of_unknown_height_hides_all_and_shows_its_foot() -> None:
     here = city(house("tower", 40, 70, 10, 8, 40.0), house("unknown", 40, 40, 10, 4, None), house("low", 70, 40, 5, 5))
-    sight = Sight(here)
+    sight = CitySight(here)
     at = pose(45, 10, 5, 0)
     pixels, possible, _ = sight.shown(np.concatenate([at, at]), np.array([0, 1]))
     assert pixels[0] == 0  # the house before it may be higher still
@@ -128,7 +128,7 @@ def test_a_house_of_unknown_height_hides_all_and_shows_its_foot() -> None:
 
 def test_storeys_bound_what_is_sure() -> None:
     here = city(house("h", 40, 40, 10, 4, None, levels=2.0))
-    shown = Sight(here).shown(pose(45, 10, 5, 0), np.array([0]))
+    shown = CitySight(here).shown(pose(45, 10, 5, 0), np.array([0]))
     assert shown.pixels[0] < shown.possible[0]
     assert shown.possible[0] / shown.pixels[0] == pytest.approx(15 / 5, rel=0.1)  # 2 x 2.5 m to 3 x 5 m
 
@@ -136,7 +136,7 @@ def test_storeys_bound_what_is_sure() -> None:
 @pytest.mark.slow
 def test_many_pairs_at_once_are_as_one_by_one() -> None:
     things = [house(f"h{i}", 10 + 12 * i, 40 + 5 * (i % 3), 8, 8, 4.0 + i) for i in range(6)]
-    sight = Sight(city(*things))
+    sight = CitySight(city(*things))
     rng = np.random.default_rng(3)
     places, heights = rng.uniform(0, 100, (14, 2)), rng.uniform(2, 30, 14)
     inward = np.degrees(np.arctan2(*(45 - places).T)) + rng.uniform(-40, 40, 14)
@@ -150,9 +150,9 @@ def test_many_pairs_at_once_are_as_one_by_one() -> None:
 
 
 def test_of_nothing_nothing_is_seen() -> None:
-    views = Sight(city()).seen(pose(45, 10, 5, 0))
+    views = CitySight(city()).seen(pose(45, 10, 5, 0))
     assert views.pixels.shape == (1, 0)
-    assert Sight(city(point("s", "shop", 50, 50))).shown(pose(45, 10, 5, 0), np.array([0])).possible.tolist() == [0]
+    assert CitySight(city(point("s", "shop", 50, 50))).shown(pose(45, 10, 5, 0), np.array([0])).possible.tolist() == [0]
 
 
 def test_prisms_are_closed_and_the_ground_is_whole() -> None:
@@ -187,7 +187,7 @@ POSE = np.array([45.0, 12.0, 5.0, 0.0, 0.0, 0.0])
 def test_pixels_and_colours() -> None:
     shot = CityRenderer(HERE).shoot(POSE)
     counts = [int((shot.thing == i).sum()) for i in range(len(HERE.things))]
-    assert counts == Sight(HERE).seen(POSE[None], step=1).pixels[0].tolist()
+    assert counts == CitySight(HERE).seen(POSE[None], step=1).pixels[0].tolist()
     assert min(counts) > 100
     red, green, blue = shot.color[shot.thing == 0].astype(int).mean(0)
     assert red > 2 * max(green, blue)
@@ -510,7 +510,7 @@ def test_windows_are_those_of_the_corners_one_by_one() -> None:
         point("s", "shop", 1, 1),
         house("b", 10, 70, 4, 9, None),
     )
-    sight, rng = Sight(city(*things)), np.random.default_rng(6)
+    sight, rng = CitySight(city(*things)), np.random.default_rng(6)
     at, up, tilts = rng.uniform(0, 100, (200, 2)), rng.uniform(1, 40, 200), rng.uniform(-40, 40, (200, 2))
     poses = np.column_stack([at, up, tilts, rng.uniform(0, 360, 200)])
     own = rng.integers(0, 4, 200)

@@ -14,7 +14,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, FormatError, RawDataError
 from pipeline.core.findings import Findings
 from pipeline.formats import carla_log
-from pipeline.formats.carla_log import TABLES, Added, read_carla_log
+from pipeline.formats.carla_log import TABLES, AddedActor, read_carla_log
 from pipeline.reading.doctor import inspect
 from pipeline.samples.drive.carla import START_S, packet, recording_bytes
 from pipeline.samples.drive.plan import PLANS
@@ -134,11 +134,15 @@ def test_a_sample_recording_holds_what_was_planted(sample_drives: Path, name: st
 # Made by hand: two frames a tenth of a second apart, our car and another one.
 
 
-def actor(number: int, role: str, kind: int = 1, frame: int = 0) -> Added:
-    return Added(frame, number, kind, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), "vehicle.tesla.model3", {"role_name": role})
+def actor(number: int, role: str, kind: int = 1, frame: int = 0) -> AddedActor:
+    return AddedActor(
+        frame, number, kind, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), "vehicle.tesla.model3", {"role_name": role}
+    )
 
 
-def recording(elapsed_s: FloatArray | None = None, *added: Added, **tables: list[list[tuple[object, ...]]]) -> bytes:
+def recording(
+    elapsed_s: FloatArray | None = None, *added: AddedActor, **tables: list[list[tuple[object, ...]]]
+) -> bytes:
     elapsed_s = np.array([3.5, 3.6]) if elapsed_s is None else elapsed_s
     places = [[(1, (100.0 * i, 0, 0), (0, 0, 0)), (2, (1000.0, 200, 0), (0, 0, 90))] for i in range(len(elapsed_s))]
     frames = {carla_log.POSITION: places} | {getattr(carla_log, name): rows for name, rows in tables.items()}
@@ -199,7 +203,7 @@ def test_what_is_odd_in_a_recording_is_told(tmp_path: Path) -> None:
     lost = found(read_bytes(tmp_path, recording(None, POSITION=deep)))["hidden_under_ground"]
     assert (lost.subject, lost.severity, lost.measured) == ("2", "note", 1)
     lights = [
-        Added(0, n, 3, (1234.567, 0.0, z), (0.0, 0.0, yaw), "traffic.traffic_light", {})
+        AddedActor(0, n, 3, (1234.567, 0.0, z), (0.0, 0.0, yaw), "traffic.traffic_light", {})
         for n, yaw, z in ((8, 90.00126, 0.0), (9, np.nan, 0.0), (7, 0.0, 1.1e7))
     ]
     scene = read_bytes(tmp_path, recording(None, actor(1, "hero"), *lights))
@@ -271,7 +275,7 @@ def test_collisions_lamps_and_boxes_by_hand(tmp_path: Path) -> None:
 
 def test_a_camera_that_looks_down_to_the_right() -> None:
     said = {"image_size_x": "800", "image_size_y": "600", "fov": "90"}
-    camera = camera_of(Added(0, 5, 5, (100.126, 50.0, 200.0), (0.0, -30.0, 90.0), "sensor.camera.rgb", said))
+    camera = camera_of(AddedActor(0, 5, 5, (100.126, 50.0, 200.0), (0.0, -30.0, 90.0), "sensor.camera.rgb", said))
     assert camera.place_m == (1.0013, -0.5, 2.0)
     assert (camera.width, camera.height, camera.centre_px) == (800, 600, (400, 300))
     assert camera.focal_px == pytest.approx((400, 400))
@@ -279,13 +283,13 @@ def test_a_camera_that_looks_down_to_the_right() -> None:
     assert np.allclose(axes[:, 2], [0, -np.cos(np.pi / 6), -0.5])  # forward
     assert np.allclose(axes[:, 0], [-1, 0, 0])  # right of who looks to the right is behind
     assert np.linalg.det(axes) == pytest.approx(1)
-    rolled = camera_of(Added(0, 5, 5, (0.0, 0.0, 0.0), (20.0, -30.0, 50.0), "sensor.camera.rgb", said))
+    rolled = camera_of(AddedActor(0, 5, 5, (0.0, 0.0, 0.0), (20.0, -30.0, 50.0), "sensor.camera.rgb", said))
     axes = np.array(rolled.ego_from_camera)
     assert np.allclose(axes.T @ axes, np.eye(3))
     assert np.linalg.det(axes) == pytest.approx(1)
     assert axes[2, 0] == pytest.approx(-np.sin(np.radians(20)) * np.cos(np.radians(30))), "its right side is lower"
     for wrong in ({"fov": "180"}, {"fov": "0"}, {"image_size_x": "0"}, {"image_size_y": "0"}, {"fov": "wide"}):
-        assert camera_of(Added(0, 5, 5, (0, 0, 0), (0, 0, 0), "sensor.camera.rgb", said | wrong)) is None
+        assert camera_of(AddedActor(0, 5, 5, (0, 0, 0), (0, 0, 0), "sensor.camera.rgb", said | wrong)) is None
 
 
 def test_only_recordings_are_listed(tmp_path: Path) -> None:
@@ -366,11 +370,11 @@ def test_controls_turns_and_cameras_at_their_limits(tmp_path: Path) -> None:
     np.testing.assert_array_equal([controls["steering"], controls["gear"]], [[-0.5, -0.5], [-1, 3]])
     said = {"image_size_x": "800", "image_size_y": "600", "fov": "60", "role_name": "front"}
     for away_cm, there in ((1990.0, True), (2010.0, False), (-2010.0, False)):
-        camera = camera_of(Added(0, 5, 5, (0, away_cm, 0), (0.0, 0.0, 0.0), "sensor.camera.rgb", said))
+        camera = camera_of(AddedActor(0, 5, 5, (0, away_cm, 0), (0.0, 0.0, 0.0), "sensor.camera.rgb", said))
         assert (camera.name, camera.focal_px[0]) == ("front-5", pytest.approx(400 * 3**0.5))
         assert (camera.place_m is not None, camera.ego_from_camera is not None) == (there, there)
     bad = [{name: said[name] for name in said if name != key} for key in ("image_size_x", "image_size_y", "fov")]
-    assert [camera_of(Added(0, 5, 5, (0, 0, 0), (0, 0, 0), "x", one)) for one in bad] == [None] * 3
+    assert [camera_of(AddedActor(0, 5, 5, (0, 0, 0), (0, 0, 0), "x", one)) for one in bad] == [None] * 3
 
 
 @pytest.mark.parametrize(
@@ -386,9 +390,9 @@ def test_controls_turns_and_cameras_at_their_limits(tmp_path: Path) -> None:
     ],
 )
 def test_words_for_actors(kind: int, blueprint: str, attributes: dict[str, str], category: str) -> None:
-    assert category_of(Added(0, 5, kind, (0, 0, 0), (0, 0, 0), blueprint, attributes)) == category
+    assert category_of(AddedActor(0, 5, kind, (0, 0, 0), (0, 0, 0), blueprint, attributes)) == category
     said = attributes_of(
-        Added(0, 5, kind, (0, 0, 0), (0, 0, 0), blueprint, attributes | {"color": "1,2,3", "mesh_path": "/a/b.c"})
+        AddedActor(0, 5, kind, (0, 0, 0), (0, 0, 0), blueprint, attributes | {"color": "1,2,3", "mesh_path": "/a/b.c"})
     )
     limit = {"speed_limit_kmh": "30"} if "limit" in blueprint else {}
     assert said == {"colour": "1,2,3", "mesh": "c"} | limit

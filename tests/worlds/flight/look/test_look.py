@@ -31,11 +31,11 @@ from pipeline.questions.model_authoring import ANSWERED
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.maps.appearance import Appearance, may_be
 from pipeline.samples.flight.city import Block, Form, blocks
-from pipeline.samples.flight.pilot import FlightPlan, Move
+from pipeline.samples.flight.pilot import FlightPlan, PilotMove
 from pipeline.samples.flight.write import DATASET, FPS, FlightTruth, write_flights
 from pipeline.stages.builder import Builder
 from pipeline.stages.registry import STAGES
-from pipeline.worlds.flight.facts import FlightCamera, FlightScene, Landmark, Pictured
+from pipeline.worlds.flight.facts import DescribedLandmark, FlightCamera, FlightScene, Landmark
 from pipeline.worlds.flight.look.look import (
     CHOICES,
     TALL,
@@ -295,7 +295,7 @@ PLAN = FlightPlan(
     "px4",
     (-45.0, 120.0),
     90.0,
-    (Move(0.5), Move(3.0, up=9.0, step="take off"), Move(3.5)),
+    (PilotMove(0.5), PilotMove(3.0, up=9.0, step="take off"), PilotMove(3.5)),
     "Museum 't Hof",
     CAMERA,
 )
@@ -383,7 +383,7 @@ def test_only_things_of_whose_looks_something_is_missing_are_cut_out(monkeypatch
 
 def test_of_words_that_were_not_believed_the_nearest_to_its_limit_is_told() -> None:
     refused = [Rejection(reason="not_that_colour", measured=m, limit=0.5, unit="share") for m in (0.2, 0.4, None)]
-    pictured = Pictured(seconds=(1.0,), words={}, evidence=(), refused=tuple(refused))
+    pictured = DescribedLandmark(seconds=(1.0,), words={}, evidence=(), refused=tuple(refused))
     looked, unbelieved = _told([SimpleNamespace(pictured=pictured), SimpleNamespace(pictured=None)], 2)
     assert (looked.name, looked.measured) == ("looked_at", 1)
     assert (unbelieved.name, unbelieved.measured, unbelieved.limit) == ("not_that_colour", 0.4, 0.5)

@@ -10,13 +10,13 @@ from PIL import Image
 
 from pipeline.geometry.colours import margins
 from pipeline.worlds.flight.facts import FlightCamera
-from pipeline.worlds.flight.look.painted import UNSURE, Eye, Prisms, area, filled, hull, painted, shrunk
+from pipeline.worlds.flight.look.painted import UNSURE, CameraEye, Prisms, area, filled, hull, painted, shrunk
 from pipeline.worlds.flight.look.survey import NAMES, ROOF_LIGHT, Glimpse, crop, eyes_of, fits, may_be, survey
 from tests.benchmarks.urbanvideo.flights import motion
 
 SIZE = (200, 100)
 CAMERA = FlightCamera(horizontal_fov_deg=90, width=200, height=100)
-EYE = Eye(np.array([0.0, 0.0, 10.0]), 0.0, 0.0, CAMERA)  # looks north, level
+EYE = CameraEye(np.array([0.0, 0.0, 10.0]), 0.0, 0.0, CAMERA)  # looks north, level
 
 
 def box(x: float, y: float, half: float) -> np.ndarray:
@@ -58,7 +58,7 @@ def test_what_lies_behind_is_not_shown_and_what_reaches_behind_is() -> None:
 
 def test_what_has_no_known_height_shows_its_footprint_and_may_hide_what_stands_behind() -> None:
     """From 200 m above the ground and 45 degrees down: over 100 m beyond a thing it cannot hide anything."""
-    eye = Eye(np.array([0.0, 0.0, 200.0]), 0.0, -45.0, CAMERA)
+    eye = CameraEye(np.array([0.0, 0.0, 200.0]), 0.0, -45.0, CAMERA)
     near, behind, far = box(0, 180, 10), box(0, 215, 10), box(0, 400, 10)
     tops = np.array([np.nan, 1.0, 1.0])
     shows = painted(Prisms((near, behind, far), np.zeros(3), tops, hides_m=100.0), eye, SIZE)
@@ -115,7 +115,7 @@ def test_what_stands_farther_than_600_m_is_not_shown(north_m: float, shown: bool
 def test_things_are_painted_the_farthest_from_the_eye_first_wherever_that_is() -> None:
     """From 100 m north of the zero the thing at 130 m is the nearest, and the one at the zero the farthest."""
     things = prisms((0, 0, 1), (0, 60, 1), (0, 130, 1))
-    eye = Eye(np.array([0.0, 100.0, 10.0]), 0.0, 0.0, CAMERA)
+    eye = CameraEye(np.array([0.0, 100.0, 10.0]), 0.0, 0.0, CAMERA)
     assert things.order(eye) == [0, 1, 2]
     assert things.order(EYE) == [2, 1, 0]
 
@@ -180,7 +180,7 @@ def test_a_crop_has_walls_below_a_roof_above_and_a_line_about_both() -> None:
     ):
         column, row = round((x - 57) * 512 / 86), round((y - 7) * 512 / 86)
         assert (magenta[row - 2 : row + 3, column - 2 : column + 3].max() > 60) == drawn, (x, y)
-    above = Eye(np.array([0.0, 50.0, 60.0]), 0.0, -90.0, CAMERA)
+    above = CameraEye(np.array([0.0, 50.0, 60.0]), 0.0, -90.0, CAMERA)
     flat = crop(rows, above, prisms((0, 50, 10)), 0, Glimpse(0, 0.1, 0.5), 0.0)
     assert len(flat.roof) == pytest.approx(40 * 40, rel=0.1), "50 pixels, and four fifths of that"
     assert len(flat.walls) == 0, "the roof hides them"

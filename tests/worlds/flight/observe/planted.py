@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.integrate import cumulative_trapezoid
 
-from pipeline.geometry.tracks import Track
+from pipeline.geometry.tracks import FlightTrack
 
 STEP_S = 0.005
 
@@ -54,7 +54,7 @@ class Planted:
     turn_deg: float
 
 
-def fly(phases: list[Phase], ramp_s: list[float], heading_deg: float = 0.0) -> tuple[Track, list[Planted]]:
+def fly(phases: list[Phase], ramp_s: list[float], heading_deg: float = 0.0) -> tuple[FlightTrack, list[Planted]]:
     """A finely sampled track, and what was planted. ``ramp_s``: from each phase to the next, one less than phases."""
     bounds = np.cumsum([p.seconds for p in phases])
     t = np.arange(0, bounds[-1] + STEP_S / 2, STEP_S)
@@ -71,7 +71,7 @@ def fly(phases: list[Phase], ramp_s: list[float], heading_deg: float = 0.0) -> t
     enu = np.stack([cumulative_trapezoid(v, t, initial=0) for v in (east, north, rates[:, 2])], axis=1)
     gimbal = -20 + cumulative_trapezoid(rates[:, 4], t, initial=0)
     n = len(t)
-    track = Track(
+    track = FlightTrack(
         t_s=t,
         enu_m=enu,
         lat_lon_deg=np.full((n, 2), np.nan),
@@ -109,13 +109,13 @@ def _came_to(t, rate, commands: list[float], bounds, k: int) -> float:
 
 
 def logged(
-    track: Track,
+    track: FlightTrack,
     rate_hz: float,
     rng: np.random.Generator,
     over_ground_m: float = 0.0,
     height_m: float = 0.0,
     dropped: float = 0.0,
-) -> Track:
+) -> FlightTrack:
     """The track as a log has it: at its own rate and phase, with white noise, some samples missing."""
     t = np.arange(rng.uniform(0, 0.5) / rate_hz, track.t_s[-1], 1 / rate_hz)
     t = t[rng.uniform(size=len(t)) >= dropped]

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.core.schema import Finding, Source, Video
-from pipeline.geometry.tracks import FlightGeometry, Track
+from pipeline.geometry.tracks import FlightGeometry, FlightTrack
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.flight.facts import Flight, FlightCamera, FlightMotion, FlightScene, Landmark, Sighting
 from pipeline.worlds.flight.observe.flight import COMPASS, _coverage, _known, observe_flight, spoken, video_seconds
@@ -27,7 +27,7 @@ TOWER = Landmark(name="Tower", appearance=Appearance(noun="tower"), center=(0, 1
 PHASES = [Phase(6), Phase(5, up=2), Phase(8, forward=6), Phase(4, yaw=30), Phase(8, forward=6), Phase(6)]
 
 
-def log() -> Track:
+def log() -> FlightTrack:
     track, _ = fly(PHASES, [0.8] * 5)
     return logged(track, 10, np.random.default_rng(0))
 
@@ -46,7 +46,7 @@ def scene(**flight: object) -> FlightScene:
     )
 
 
-def motion(given: FlightScene, track: Track | None = None) -> FlightMotion:
+def motion(given: FlightScene, track: FlightTrack | None = None) -> FlightMotion:
     out = observe_flight(given, FlightGeometry(log() if track is None else track), CONFIG)
     assert out.facts.motion is not None
     return out.facts.motion

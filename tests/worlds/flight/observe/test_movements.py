@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
-from pipeline.geometry.tracks import Track
+from pipeline.geometry.tracks import FlightTrack
 from pipeline.samples.flight import pilot
 from pipeline.samples.flight.logs import recording, subtitles, with_estimator, with_receiver
 from pipeline.samples.flight.pilot import PLANS, FlightPlan
 from pipeline.samples.flight.write import planted_moves
 from pipeline.worlds.flight.facts import Segment
-from pipeline.worlds.flight.observe.motion import MotionConfig, Needs, paths
+from pipeline.worlds.flight.observe.motion import MotionConfig, MotionThresholds, paths
 from pipeline.worlds.flight.observe.movements import (
-    Channel,
     Kind,
+    MotionChannel,
     MotionPiece,
-    Run,
+    RateRun,
     _is_pause,
     _measured,
     _neighbours,
@@ -40,12 +40,12 @@ CONFIG = MotionConfig()
 SEEDS = range(20)
 
 
-def observed(track: Track, step_m: tuple[float, float] = (0.0, 0.0)) -> list[Segment]:
+def observed(track: FlightTrack, step_m: tuple[float, float] = (0.0, 0.0)) -> list[Segment]:
     found, fits = paths(track, CONFIG, 0.0, step_m)
     return [segment for path in found for segment in segments(path, fits, CONFIG, step_m)]
 
 
-def flight(seed: int, rate_hz: float, least_s: float = 3.0, **noise: float) -> tuple[Track, list[Planted]]:
+def flight(seed: int, rate_hz: float, least_s: float = 3.0, **noise: float) -> tuple[FlightTrack, list[Planted]]:
     rng = np.random.default_rng(seed)
     phases = random_phases(rng, 12, least_s)
     track, planted = fly(phases, list(rng.uniform(0.5, 1.0, len(phases) - 1)), rng.uniform(0, 360))
@@ -92,7 +92,7 @@ def test_noise_and_lost_samples_hide_few_movements(rate_hz, least_s):
     assert 2 * right / total >= 0.95
 
 
-def turned(track: Track, degrees: float) -> Track:
+def turned(track: FlightTrack, degrees: float) -> FlightTrack:
     a = np.radians(degrees)
     x, y, z = track.enu_m.T
     enu = np.stack([x * np.cos(a) + y * np.sin(a), y * np.cos(a) - x * np.sin(a), z], axis=1)
@@ -251,7 +251,9 @@ def test_a_run_is_from_half_of_its_level_to_half_of_it_by_hand(
     (path,), _ = paths(track, CONFIG.model_copy(update={"rate_hz": 1.0}))
     speed = np.array(rate, dtype=float)
     total = np.concatenate([[0.0], np.cumsum((speed[1:] + speed[:-1]) / 2)])
-    runs = runs_of(path, Channel("along", sign * speed, sign * total, Needs(start=3, stop=1, least=least), 1.0))
+    runs = runs_of(
+        path, MotionChannel("along", sign * speed, sign * total, MotionThresholds(start=3, stop=1, least=least), 1.0)
+    )
     named = "fly forward" if sign > 0 else "fly backward"
     moved = [run for run in runs if run.action == named]
     assert [(r.start_s, r.end_s, r.rise_s, r.fade_s) for r in moved] == [pytest.approx(times) for times in found]
@@ -259,10 +261,10 @@ def test_a_run_is_from_half_of_its_level_to_half_of_it_by_hand(
 
 
 def test_neighbours_and_pauses_by_hand() -> None:
-    channel = Channel("climb", np.empty(0), np.empty(0), CONFIG.climb, 1.0)
-    up, down = ((Run(channel, sign, 0.0, 9.0, 0.0, 9.0),) for sign in (1, -1))
+    channel = MotionChannel("climb", np.empty(0), np.empty(0), CONFIG.climb, 1.0)
+    up, down = ((RateRun(channel, sign, 0.0, 9.0, 0.0, 9.0),) for sign in (1, -1))
 
-    def pieces(*told: tuple[float, tuple[Run, ...]]) -> list[MotionPiece]:
+    def pieces(*told: tuple[float, tuple[RateRun, ...]]) -> list[MotionPiece]:
         ends = np.cumsum([0.0, *(seconds for seconds, _ in told)]).tolist()
         return [MotionPiece(*span, runs) for span, (_, runs) in zip(pairwise(ends), told, strict=True)]
 
@@ -300,8 +302,8 @@ def test_a_movement_is_measured_from_its_first_moment_to_its_last(
     rate = np.array(rates, dtype=float)
     total = np.concatenate([[0.0], np.cumsum((rate[1:] + rate[:-1]) / 2)])
     for sign in (1, -1):
-        channel = Channel("climb", sign * rate, sign * total, Needs(start=4, stop=1, least=4), 1.0)
-        piece = MotionPiece(2.0, until_s, (Run(channel, sign, 1.0, 5.0, 1.0, 5.0),))
+        channel = MotionChannel("climb", sign * rate, sign * total, MotionThresholds(start=4, stop=1, least=4), 1.0)
+        piece = MotionPiece(2.0, until_s, (RateRun(channel, sign, 1.0, 5.0, 1.0, 5.0),))
         (found,) = _measured(path, piece, config)
         assert (found.kind, found.action) == ("climb", "ascend" if sign > 0 else "descend")
         assert (found.amount, found.ratio) == pytest.approx((amount, ratio))
@@ -480,7 +482,9 @@ def test_of_changes_that_mean_one_the_sharper_says_when_it_was(begin_s, is_one):
     """Changes within half a second, or half of the 2 s that blurred one."""
 
     def run(window_s, start_s, end_s):
-        return Run(Channel("climb", np.empty(0), np.empty(0), CONFIG.climb, window_s), 1, start_s, end_s, 0.0, 0.0)
+        return RateRun(
+            MotionChannel("climb", np.empty(0), np.empty(0), CONFIG.climb, window_s), 1, start_s, end_s, 0.0, 0.0
+        )
 
     first, second = snapped([run(1.0, 0.0, 10.0), run(2.0, begin_s, 20.0)], 0.5)
     assert (first.start_s, second.end_s) == (0.0, 20.0)
@@ -510,7 +514,7 @@ ASKEW = [
 ]
 
 
-def parted(log: Track) -> Track:
+def parted(log: FlightTrack) -> FlightTrack:
     """A part 2 up to 8.3 s, a part 5 from 11.9 s on, and no heights above take-off."""
     kept = (log.t_s < 8.3) | (log.t_s > 11.9)
     log = replace(log, **{name: value[kept] for name, value in vars(log).items() if value is not None})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.worlds.flight.facts import Segment
-from pipeline.worlds.flight.observe.motion import COURSE_ERROR_DEG, Fit, FlightPath, MotionConfig, by_course, paths
+from pipeline.worlds.flight.observe.motion import COURSE_ERROR_DEG, FlightPath, MotionConfig, RateFit, by_course, paths
 from pipeline.worlds.flight.observe.movements import segments
 from tests.benchmarks.urbanvideo.flights import flight, mark, motion, row, rows
 from tests.worlds.flight.observe.planted import Phase, fly, logged
@@ -94,7 +94,7 @@ def flown(speed: list[float], course_deg: list[float], error: float = 0.0) -> Fl
     velocity = np.column_stack([np.array(speed) * np.sin(way), np.array(speed) * np.cos(way), np.zeros(n)])
     flat = np.zeros(n)
     path = FlightPath(0, np.arange(n) / 5, np.zeros((n, 3)), velocity, flat, flat, flat, flat, flat, flat, flat)
-    return by_course(path, Fit(error, 0.6), CONFIG)
+    return by_course(path, RateFit(error, 0.6), CONFIG)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from pipeline.geometry.tracks import NO_BUILDINGS, Buildings
 from pipeline.worlds.flight.facts import FlightCamera, Landmark, Shot
 from pipeline.worlds.flight.observe.motion import MotionConfig
-from pipeline.worlds.flight.observe.views import PosesAt, Setting, best_shot
+from pipeline.worlds.flight.observe.views import PosesAt, ViewInputs, best_shot
 from tests.benchmarks.urbanvideo.flights import mark
 
 # At 30 m, north at 10 m/s for 10 s; a level camera of 90 degrees, 16:9: w metres at d metres take w / 2d of the width.
@@ -33,7 +33,7 @@ def shot(
     enu = np.column_stack([np.zeros(len(t_s)), 10 * t_s, np.full(len(t_s), 30.0)])
     heading = np.where(t_s >= turn_from_s, 10 * (t_s - turn_from_s), 0.0)
     poses = PosesAt(t_s, enu, heading, np.zeros(len(t_s)), np.zeros(len(t_s), dtype=np.intp))
-    return best_shot(poses, landmark, views, Setting(CAMERA, 0.0, buildings, MotionConfig(), error_deg))
+    return best_shot(poses, landmark, views, ViewInputs(CAMERA, 0.0, buildings, MotionConfig(), error_deg))
 
 
 def test_where_a_landmark_is_shown_best() -> None:
@@ -94,7 +94,7 @@ def test_a_box_takes_at_most_twice_what_it_takes_at_least(top_m: float, shown: b
     flat = np.zeros(len(t_s))
     poses = PosesAt(t_s, np.column_stack([flat, 10 * t_s, flat + 5.0]), flat, flat, flat.astype(np.intp))
     low = cube(160).model_copy(update={"base_m": None, "top_m": top_m})
-    found = best_shot(poses, low, ((0.0, 10.0),), Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig()))
+    found = best_shot(poses, low, ((0.0, 10.0),), ViewInputs(CAMERA, 0.0, NO_BUILDINGS, MotionConfig()))
     assert (found is not None) == shown
 
 
@@ -105,11 +105,11 @@ def test_a_turn_of_five_degrees_within_a_second_is_steady_and_more_is_not(turned
     enu = np.column_stack([np.zeros(len(t_s)), 10 * t_s, np.full(len(t_s), 30.0)])
     heading = np.where(t_s >= 6.9, turned_deg, 0.0)
     poses = PosesAt(t_s, enu, heading, np.zeros(len(t_s)), np.zeros(len(t_s), dtype=np.intp))
-    found = best_shot(poses, cube(160), ((0.0, 7.2),), Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig()))
+    found = best_shot(poses, cube(160), ((0.0, 7.2),), ViewInputs(CAMERA, 0.0, NO_BUILDINGS, MotionConfig()))
     assert found.second == pytest.approx(second)
 
 
 def test_one_moment_alone_shows_nothing() -> None:
     one = np.zeros(1)
     poses = PosesAt(one, np.array([[0.0, 0.0, 30.0]]), one, one, one.astype(np.intp))
-    assert best_shot(poses, cube(60), ((0.0, 0.0),), Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig())) is None
+    assert best_shot(poses, cube(60), ((0.0, 0.0),), ViewInputs(CAMERA, 0.0, NO_BUILDINGS, MotionConfig())) is None

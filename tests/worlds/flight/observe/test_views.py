@@ -15,7 +15,7 @@ from pipeline.worlds.flight.facts import FlightCamera, Landmark
 from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.flight.observe.views import (
     PosesAt,
-    Setting,
+    ViewInputs,
     _foot,
     _height_seen_m,
     _intervals,
@@ -30,7 +30,7 @@ from pipeline.worlds.flight.observe.views import (
 )
 
 CAMERA = FlightCamera(horizontal_fov_deg=90, width=1600, height=900)
-EMPTY = Setting(CAMERA, 0.0, NO_BUILDINGS, MotionConfig())
+EMPTY = ViewInputs(CAMERA, 0.0, NO_BUILDINGS, MotionConfig())
 SQUARE = ((-10.0, -10.0), (10.0, -10.0), (10.0, 10.0), (-10.0, 10.0))
 
 
@@ -61,7 +61,7 @@ class Shot:
         full = np.ones(len(t))
         at = np.column_stack([self.east * full, self.north * full, self.up * full])
         poses = PosesAt(t, at, self.heading * full, self.pitch * full, np.zeros(len(t), dtype=np.intp))
-        setting = Setting(camera, self.ground, buildings, MotionConfig(relief_m=self.relief_m), self.error)
+        setting = ViewInputs(camera, self.ground, buildings, MotionConfig(relief_m=self.relief_m), self.error)
         found = views(poses, [landmark], setting)
         if not found or not found[0].intervals:
             return False
@@ -425,7 +425,7 @@ def test_a_flight_over_a_small_town_in_full(error_deg: float, seen: dict[str, tu
     heading = (340 + 1.5 * t + 12 * np.sin(t / 4)) % 360
     poses = PosesAt(t + 3.0, at, heading, -8 - 0.6 * t, np.where(t > 14.1, 4, 0))
     camera = FlightCamera(horizontal_fov_deg=70, width=1280, height=720)
-    setting = Setting(camera, 2.0, IN_TOWN, MotionConfig(), error_deg)
+    setting = ViewInputs(camera, 2.0, IN_TOWN, MotionConfig(), error_deg)
     found = views(poses, TOWN, setting)
     assert {TOWN[view.landmark].name: view.intervals for view in found} == seen
     may = {TOWN[view.landmark].name: view.possible for view in found}

@@ -10,7 +10,7 @@ from scipy.ndimage import zoom
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
-from pipeline.geometry.tracks import Track
+from pipeline.geometry.tracks import FlightTrack
 from pipeline.samples.common.encode import VideoWriter
 from pipeline.worlds.flight.readers.video_offset import (
     RATE_HZ,
@@ -35,10 +35,10 @@ def heading_deg(t_s: FloatArray) -> FloatArray:
     return 350.0 + np.sum([rate * np.clip(t_s - start, 0, end - start) for start, end, rate in TURNS], axis=0)
 
 
-def track_of(heading: FloatArray, rate_hz: float = 10.0) -> Track:
+def track_of(heading: FloatArray, rate_hz: float = 10.0) -> FlightTrack:
     n = len(heading)
     nan = np.full(n, np.nan)
-    return Track(
+    return FlightTrack(
         t_s=np.arange(n) / rate_hz,
         enu_m=np.zeros((n, 3)),
         lat_lon_deg=np.full((n, 2), np.nan),
@@ -134,7 +134,7 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return film(tmp_path_factory.mktemp("still") / "video.mp4", 10.0, np.zeros(10 * FPS))
 
 
-def fault_of(video: Path, track: Track) -> str:
+def fault_of(video: Path, track: FlightTrack) -> str:
     with pytest.raises(RawDataError) as caught:
         find_offset(video, track)
     assert "video_offset_s" in caught.value.remedy or "fetch" in caught.value.remedy

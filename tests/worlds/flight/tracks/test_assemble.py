@@ -18,7 +18,7 @@ from pipeline.core.parquet import read_table, table_bytes
 from pipeline.formats.logs.log import Log, Series
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.readers.flights import Flights
-from pipeline.worlds.flight.tracks.assemble import Assembled, assemble
+from pipeline.worlds.flight.tracks.assemble import AssembledTrack, assemble
 from pipeline.worlds.flight.tracks.fixes import distinct, is_place, leaps, quantum_m, strays
 from pipeline.worlds.flight.tracks.read import never_flew, track_table
 from tests.conftest import REAL_DATA
@@ -46,12 +46,12 @@ def local(t: Any, enu: Any, **more: Any) -> Log:
     )
 
 
-def findings(assembled: Assembled) -> dict[str, tuple[str, float | None]]:
+def findings(assembled: AssembledTrack) -> dict[str, tuple[str, float | None]]:
     """Severity and measured value by name."""
     return {f.name: (f.severity, f.measured) for f in assembled.findings}
 
 
-def named(assembled: Assembled) -> set[str]:
+def named(assembled: AssembledTrack) -> set[str]:
     """Names of the findings that not every made log has."""
     return set(findings(assembled)) - {"no_heading", "no_gimbal", "height_from_first_fix"}
 

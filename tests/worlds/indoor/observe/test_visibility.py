@@ -14,14 +14,14 @@ from pipeline.core.schema import OrientedBox, Source, Video
 from pipeline.engine.config import build_config
 from pipeline.geometry.angles import matrices
 from pipeline.geometry.boxes import stack
-from pipeline.geometry.scans import Frames, SceneGeometry
+from pipeline.geometry.scans import CameraFrames, SceneGeometry
 from pipeline.reading.footage import delivered_frames
 from pipeline.stages.builder import Builder
 from pipeline.worlds.indoor.facts import SIGHT, IndoorScene, Room, Scan, SceneObject
 from pipeline.worlds.indoor.observe import closer, visibility
 from pipeline.worlds.indoor.observe.closer import (
     _SPREAD,
-    Windows,
+    PixelWindows,
     _between,
     _thinned,
     count_pixels_in,
@@ -31,10 +31,10 @@ from pipeline.worlds.indoor.observe.closer import (
 from pipeline.worlds.indoor.observe.rays import (
     DEPTH_TOLERANCE,
     DEPTH_TOLERANCE_MIN_M,
+    FloorPlan,
     LabelledMesh,
+    LongestSides,
     PixelCounts,
-    Plan,
-    Sides,
     _cells_met,
     _likeness,
     _sample,
@@ -78,7 +78,7 @@ def looking(yaw_deg: float, position: tuple[float, float, float] = (0.0, 0.0, 0.
     return pose
 
 
-def frames(yaws: list[float], fps: float = 2.0, **given: object) -> Frames:
+def frames(yaws: list[float], fps: float = 2.0, **given: object) -> CameraFrames:
     n = len(yaws)
     values = {
         "time_s": np.arange(n) / fps,
@@ -87,10 +87,10 @@ def frames(yaws: list[float], fps: float = 2.0, **given: object) -> Frames:
         "intrinsics": np.tile([FOCAL, FOCAL, 319.5, 239.5], (n, 1)),
         "size": SIZE,
     }
-    return Frames(**(values | given))  # type: ignore[arg-type]
+    return CameraFrames(**(values | given))  # type: ignore[arg-type]
 
 
-def geometry(cubes: list[tuple[float, float, float, float]], camera: Frames) -> SceneGeometry:
+def geometry(cubes: list[tuple[float, float, float, float]], camera: CameraFrames) -> SceneGeometry:
     """A room of 8 x 8 x 4 m with cubes (x, y, z, side); cube i is object i."""
     vertices, faces, owner, offset = [], [], [], 0
     room = trimesh.creation.box(extents=(8, 8, 4))
@@ -106,7 +106,7 @@ def geometry(cubes: list[tuple[float, float, float, float]], camera: Frames) -> 
 
 
 def counted(room: SceneGeometry, objects: int, chosen: list[int] | np.ndarray) -> PixelCounts:
-    sides = Sides(np.zeros((objects, 3)), np.tile([1.0, 0, 0], (objects, 1)), np.ones(objects))
+    sides = LongestSides(np.zeros((objects, 3)), np.tile([1.0, 0, 0], (objects, 1)), np.ones(objects))
     return count_pixels(LabelledMesh(room, objects), sides, np.array(chosen), 160, 120)
 
 
@@ -134,7 +134,7 @@ def test_ends_of_what_is_shown_are_edges_of_pixels() -> None:
     mesh = trimesh.creation.box(extents=(0.4, 2.0, 0.4)).apply_translation((2.0, 0, 0))
     owner = np.zeros(len(mesh.vertices), dtype=np.int32)
     room = SceneGeometry(np.array(mesh.vertices), np.array(mesh.faces, dtype=np.int32), owner, frames([0]))
-    sides = Sides(np.array([[2.0, 0, 0]]), np.array([[0.0, 1, 0]]), np.array([2.0]))
+    sides = LongestSides(np.array([[2.0, 0, 0]]), np.array([[0.0, 1, 0]]), np.array([2.0]))
     counts = count_pixels(LabelledMesh(room, 1), sides, np.array([0]), 160, 120)
     assert counts.ends[:, 0, 0] == pytest.approx([-42 * 0.024, 42 * 0.024], abs=1e-5)
 
@@ -142,8 +142,8 @@ def test_ends_of_what_is_shown_are_edges_of_pixels() -> None:
 def test_ends_and_floor_are_those_of_their_frame_and_object() -> None:
     """Two cubes, each 25 cm to either side of its middle: the same in each of more frames than are cast at a time."""
     room = geometry([(2, -0.8, 0, 0.5), (2, 0.8, 0, 0.5)], frames([0.0] * 18))
-    sides = Sides(np.array([[2, -0.8, 0], [2, 0.8, 0]]), np.array([[0.0, 1, 0]] * 2), np.array([0.5, 0.5]))
-    plan = Plan(np.ones((16, 16), dtype=bool), np.array([-4.0, -4.0]), 0.5)
+    sides = LongestSides(np.array([[2, -0.8, 0], [2, 0.8, 0]]), np.array([[0.0, 1, 0]] * 2), np.array([0.5, 0.5]))
+    plan = FloorPlan(np.ones((16, 16), dtype=bool), np.array([-4.0, -4.0]), 0.5)
     counts = count_pixels(LabelledMesh(room, 2), sides, np.arange(18), 160, 120, plan)
     assert counts.ends == pytest.approx(np.broadcast_to([[[-0.25]], [[0.25]]], (2, 18, 2)), abs=0.025)
     assert counts.plan[0].any()
@@ -152,7 +152,7 @@ def test_ends_and_floor_are_those_of_their_frame_and_object() -> None:
 
 def test_cells_of_floor_in_which_rays_end() -> None:
     """Two rows along y of three columns along x, half a metre each; the camera is above the first cell."""
-    plan = Plan(np.ones((2, 3), dtype=bool), np.array([1.0, 2.0]), 0.5)
+    plan = FloorPlan(np.ones((2, 3), dtype=bool), np.array([1.0, 2.0]), 0.5)
     along = [(0, 0, -1, 1.0), (1, 0, 0, 0.5), (1, 0, 0, 2.0), (-1, 0, 0, 0.5), (0, 1, 0, 1.0), (0, -1, 0, 0.5)]
     rays = np.array([[[1.25, 2.25, 1.0, *ray[:3]] for ray in along], [[1.25, 2.25, 1.0, 0, 1, 0]] * 6], np.float32)
     depth_m = np.array([[ray[3] for ray in along], [np.inf] * 5 + [0.5]], np.float32)
@@ -194,7 +194,7 @@ def test_the_best_frame_shows_most_of_what_is_not_beyond_its_edges(pixels: int, 
     """Frame 0 looks away from the box: of its pixels a tenth counts, however they came to be."""
     item = scene(1).facts.objects[0]
     item = item.model_copy(update={"box": OrientedBox(center=(2, 0, 0), lengths=(0.2, 0.2, 0.2), axes=AXES)})
-    sides = Sides(np.zeros((1, 3)), np.zeros((1, 3)), np.ones(1))
+    sides = LongestSides(np.zeros((1, 3)), np.zeros((1, 3)), np.ones(1))
     shown = np.array([[10 * pixels], [90]])
     counts = PixelCounts(np.array([0, 1]), shown, np.zeros((2, 2, 1)), sides, np.zeros((2, 0), dtype=bool), None)
     assert best_frames(frames([90, 0]), counts, [item]).tolist() == [best]
@@ -257,7 +257,7 @@ def test_the_extent_seen_is_that_between_the_ends_of_its_frames_within_the_box()
     """Boxes 2 m, 2 m, 2 m and 0 m long: seen from -0.2 m to its end and beyond; in parts; never; without a side."""
     low = np.array([[0.5, -3.0, np.inf, 0.0], [-0.2, 0.0, np.inf, 0.0]])
     high = np.array([[1.5, -0.5, -np.inf, 0.0], [0.3, 0.5, -np.inf, 0.0]])
-    sides = Sides(np.zeros((4, 3)), np.zeros((4, 3)), np.array([2.0, 2.0, 2.0, 0.0]))
+    sides = LongestSides(np.zeros((4, 3)), np.zeros((4, 3)), np.array([2.0, 2.0, 2.0, 0.0]))
     none = np.zeros((2, 4), dtype=np.int64)
     counts = PixelCounts(np.arange(2), none, np.stack([low, high]), sides, none[:, :0] > 0, None)
     assert counts.extent_seen(slice(None)) == pytest.approx([0.6, 0.75, 0.0, 0.0])
@@ -336,7 +336,7 @@ def test_budgets_are_spaced_over_the_whole_video() -> None:
 def test_a_budget_frame_without_a_pose_is_taken_for_one_a_tenth_of_a_second_away_or_is_not_known() -> None:
     camera = frames([0.0] * 30, fps=10)
     kept = np.r_[0:10, 20:30]  # frames 10 to 19 have no pose
-    camera = Frames(
+    camera = CameraFrames(
         camera.time_s[kept], kept, camera.world_T_camera[kept], camera.intrinsics[kept], SIZE, {"pose_not_finite": 10}
     )
     _, budgets = examined_frames(camera, np.arange(30), ObserveConfig(budgets=(3, 4, 30)))
@@ -358,7 +358,9 @@ def test_budgets_know_what_they_miss() -> None:
 
 
 def test_no_frames_is_no_sight() -> None:
-    camera = Frames(np.empty(0), np.empty(0, dtype=int), np.empty((0, 4, 4)), np.empty((0, 4)), SIZE, {"no_pose": 5})
+    camera = CameraFrames(
+        np.empty(0), np.empty(0, dtype=int), np.empty((0, 4, 4)), np.empty((0, 4)), SIZE, {"no_pose": 5}
+    )
     assert observe(scene(1), geometry([(2, 0, 0, 0.5)], camera), ObserveConfig()) == scene(1), "nothing is unseen"
 
 
@@ -380,7 +382,7 @@ def test_turning_and_moving_room_and_camera_changes_nothing(turn: float) -> None
         assert one.visibility.largest_pixels == pytest.approx(other.visibility.largest_pixels, abs=2)  # float32 rays
 
 
-def sweep(yaws: np.ndarray, fps: float = 30.0) -> Frames:
+def sweep(yaws: np.ndarray, fps: float = 30.0) -> CameraFrames:
     return frames([float(yaw) for yaw in yaws], fps=fps)
 
 
@@ -488,7 +490,7 @@ def test_thinned_windows_meet_all_pixels_in_turn(step: int) -> None:
     """Within the window, every step-th column and row, and over the frames every pixel of a fixed window."""
     n = 400
     frame = np.arange(n)
-    whole = Windows(frame, np.zeros(n, int), np.tile([5, 9], (n, 1)), np.tile([10, 8], (n, 1)), (640, 480))
+    whole = PixelWindows(frame, np.zeros(n, int), np.tile([5, 9], (n, 1)), np.tile([10, 8], (n, 1)), (640, 480))
     thin = whole.thinned(step)
     met = set()
     for low, size in zip(thin.low.tolist(), thin.size.tolist(), strict=True):
@@ -715,16 +717,16 @@ def test_pictures_are_compared_where_a_tenth_of_both_is_known(known: int, like: 
     assert _likeness(np.arange(20.0), -np.arange(20.0)) == pytest.approx(-1)
 
 
-def tilted() -> Frames:
+def tilted() -> CameraFrames:
     """Two cameras of unequal focal lengths, off the middle, turned about all axes; pictures of 100 by 40 pixels."""
     poses = np.tile(np.eye(4), (2, 1, 1))
     poses[:, :3, :3] = matrices(np.array([[0.9, 0.2, -0.3, 0.4], [0.5, -0.7, 0.1, 0.3]]))
     poses[:, :3, 3] = [[0.3, -0.2, 0.5], [-0.7, 0.4, 0.1]]
     lenses = np.array([[50.0, 80, 30, 25], [64, 32, 52, 11]])
-    return Frames(np.array([4.0, 4.5]), np.array([8, 9]), poses, lenses, (100, 40))
+    return CameraFrames(np.array([4.0, 4.5]), np.array([8, 9]), poses, lenses, (100, 40))
 
 
-def seen_at(camera: Frames, number: int, place: np.ndarray) -> tuple[float, float, float]:
+def seen_at(camera: CameraFrames, number: int, place: np.ndarray) -> tuple[float, float, float]:
     """Column, row and depth of a place in the world, by the inverse matrix."""
     x, y, z, _ = np.linalg.inv(camera.world_T_camera[number]) @ [*place, 1.0]
     fx, fy, cx, cy = camera.intrinsics[number]
@@ -740,12 +742,12 @@ def test_rays_go_through_their_pixels_whatever_the_camera() -> None:
         for ray, (column, row) in zip(rays[n].astype(float), pixel, strict=True):
             found = seen_at(camera, number, ray[:3] + 2.5 * ray[3:])
             assert found == pytest.approx((column, row, 2.5), abs=1e-4)
-    where = Windows(np.array([0, 1]), np.array([0, 0]), np.zeros((2, 2), int), np.array([[5, 4], [5, 4]]), (5, 4))
+    where = PixelWindows(np.array([0, 1]), np.array([0, 0]), np.zeros((2, 2), int), np.array([[5, 4], [5, 4]]), (5, 4))
     same, again, of = window_rays(camera, where)
     np.testing.assert_allclose(same, rays[[1, 0]].reshape(-1, 6), atol=1e-6)
     assert again.tolist() == [*pixel.tolist(), *pixel.tolist()]
     assert of.tolist() == [0] * 20 + [1] * 20
-    part = Windows(np.array([1]), np.array([0]), np.array([[2, 1]]), np.array([[2, 3]]), (5, 4))
+    part = PixelWindows(np.array([1]), np.array([0]), np.array([[2, 1]]), np.array([[2, 3]]), (5, 4))
     assert window_rays(camera, part)[1].tolist() == [[x, y] for y in (14.5, 24.5, 34.5) for x in (49.5, 69.5)]
 
 
@@ -811,7 +813,7 @@ def test_windows_are_cast_in_runs_of_about_as_many_rays(monkeypatch: pytest.Monk
 def test_thinned_windows_begin_elsewhere_in_every_frame() -> None:
     """Multiples of 0.755 and 0.570 in thirds: 0, 0; 2, 1; 1, 0 (0.510 and 0.140)."""
     size = np.array([[7, 2], [7, 5], [1, 5]])
-    where = Windows(np.array([0, 1, 2]), np.array([0, 0, 0]), np.array([[10, 20]] * 3), size, (100, 80))
+    where = PixelWindows(np.array([0, 1, 2]), np.array([0, 0, 0]), np.array([[10, 20]] * 3), size, (100, 80))
     found = where.thinned(3)
     assert (found.low.tolist(), found.step) == ([[10, 20], [12, 21], [11, 20]], 3)
     assert found.size.tolist() == [[3, 1], [2, 2], [0, 0]], "columns 0, 3, 6; 2, 5; none"

@@ -18,7 +18,7 @@ from pipeline.formats.videos import VideoPictures
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
-from pipeline.worlds.indoor.readers.objects import Group, Instance, label_vertices, members, owners
+from pipeline.worlds.indoor.readers.objects import AnnotatedInstance, AnnotationGroup, label_vertices, members, owners
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.indoor.readers.scannetpp_film import HEIGHT, PIXELS, WIDTH, open_depth
 from pipeline.worlds.registry import configured
@@ -239,7 +239,7 @@ def test_of_equally_large_instances_the_first_has_the_vertices() -> None:
 @pytest.mark.parametrize(("lost", "contested"), [(2, False), (3, True)])
 def test_a_group_that_loses_more_than_half_of_its_vertices_contests_the_taker(lost: int, contested: bool) -> None:
     taker = np.arange(lost)
-    found = members(np.arange(4), [Group(1, "desk", np.arange(4), {}), Group(2, "mat", taker, {})])
+    found = members(np.arange(4), [AnnotationGroup(1, "desk", np.arange(4), {}), AnnotationGroup(2, "mat", taker, {})])
     assert (found.given, found.shared) == ((lost / 4, 0.0), (lost / 4, 1.0))
     assert found.contested == (False, contested)
 
@@ -249,7 +249,7 @@ def test_vertices_of_an_instance_are_not_given_to_a_box_about_them() -> None:
     small, large = make_box((0, 0, 1), (1, 1, 0.05)), make_box((0, 0, 1), (4, 4, 0.05))
     objects = [SceneObject(category="mat", instance=0, box=small), SceneObject(category="desk", instance=0, box=large)]
     vertices = np.array([[0.0, 0, 1], [0.2, 0, 1], [1.5, 0, 1], [9, 0, 1]])
-    shown = label_vertices(vertices, objects, [Instance(1, "mat", "mat", small, np.array([0, 1]))])
+    shown = label_vertices(vertices, objects, [AnnotatedInstance(1, "mat", "mat", small, np.array([0, 1]))])
     assert shown.tolist() == [0, 0, 1, -1]
 
 

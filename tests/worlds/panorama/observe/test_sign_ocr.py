@@ -9,7 +9,7 @@ from PIL import Image
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.geometry.equirect import Sphere
-from pipeline.geometry.views import View
+from pipeline.geometry.views import PinholeView
 from pipeline.worlds.panorama.observe.panorama import Picture, letters_read, with_signs_read
 from tests.benchmarks.ergeobench.made import scene, seen
 
@@ -62,7 +62,7 @@ def test_a_name_is_looked_for_with_five_degrees_about_it() -> None:
         shown: list[Picture] = []
         with_signs_read(scene(sign).facts, color, lambda picture, shown=shown: shown.append(picture) or "")
         size = [int(np.ceil(640 * np.tan(np.radians(angle) / 2))) for angle in (fov_deg, 16.0)]
-        view = View(yaw_deg=30.0, pitch_deg=7.0, fov_deg=fov_deg, width=size[0], height=size[1])
+        view = PinholeView(yaw_deg=30.0, pitch_deg=7.0, fov_deg=fov_deg, width=size[0], height=size[1])
         (picture,) = shown
         assert picture.shape == (size[1], size[0], 3)
         assert (picture == Sphere(Image.fromarray(color)).render(view)).all()
