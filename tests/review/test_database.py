@@ -50,9 +50,9 @@ def test_events_are_neither_changed_nor_removed(path: Path) -> None:
 
 def test_what_was_appended_survives_a_kill(path: Path) -> None:
     program = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom pipeline.review.database import Database\n"
+        "import os, signal, sys\nfrom pathlib import Path\nfrom pipeline.review.database import ReviewDatabase\n"
         "from tests.review.test_database import ANSWER\n"
-        "Database(Path(sys.argv[1])).append([ANSWER])\nos.kill(os.getpid(), signal.SIGKILL)\n"
+        "ReviewDatabase(Path(sys.argv[1])).append([ANSWER])\nos.kill(os.getpid(), signal.SIGKILL)\n"
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], check=False, cwd=Path(__file__).parents[2])
     assert done.returncode == -9
