@@ -43,7 +43,7 @@ MOST_ROWS: Final = 8_000  # that a tree is grown on; of more each tree draws its
 GUESSES: Final = 32  # numbers that are tried, by rank among the training answers
 _DECIMALS: Final = 9  # so that the order in which a machine sums up decides nothing
 _TINY: Final = 1e-6
-_ANY_DEPTH: Final = 2**31 - 1  # as scikit-learn says that there is no limit
+_ANY_DEPTH: Final = np.iinfo(np.int32).max  # as scikit-learn says that there is no limit
 
 
 @dataclass(frozen=True)

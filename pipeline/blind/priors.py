@@ -261,8 +261,7 @@ def _by_usual(items: Sequence[BlindItem], fold: IntArray, table: str) -> FloatAr
     for test in range(int(fold.max()) + 1):
         train = (fold != test) & np.isfinite(usual) & (values > 0)
         there = (fold == test) & np.isfinite(usual)
-        ratio = float(np.median(values[train] / usual[train])) if train.any() else 1.0
-        unit = 10.0 ** round(math.log10(ratio))
+        unit = 10.0 ** round(math.log10(np.median(values[train] / usual[train]))) if train.any() else 1.0
         scores[there] = mean_relative_accuracies(usual[there] * unit, values[there])
     return scores
 

@@ -144,6 +144,11 @@ class VideoPictures:
             self.close()
             return None
 
+    def on_screen(self, second: float, fps: float, frames: int, scene: str) -> npt.NDArray[np.uint8]:
+        """The picture at a second of a video that has so many, the last one after its end. Raises as `at`."""
+        # Seconds are told to a thousandth, which may lie before the picture that is meant.
+        return self.at(second, min(int((second + 1e-3) * fps), frames - 1), scene)
+
     def at(self, second: float, number: int, scene: str) -> npt.NDArray[np.uint8]:
         """The picture of that number, on screen at a second. Raises RawDataError where it cannot be decoded."""
         picture = self(number)

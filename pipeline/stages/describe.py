@@ -40,7 +40,7 @@ def run(context: StageContext) -> bytes:
     video = VideoPictures(context.folder / film["video"])
 
     def picture_at(second: float) -> npt.NDArray[np.uint8]:
-        return video.at(second, min(int(second * film["fps"]), film["frames"] - 1), context.unit)
+        return video.on_screen(second, film["fps"], film["frames"], context.unit)
 
     scene = looker.looking().look(before, seen, geometry, config, picture_at, context.asks, most)
     video.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -38,7 +39,7 @@ class _Video:
 
     def __call__(self, second: float) -> npt.NDArray[np.uint8]:
         # The first picture that is on screen at that second or after it.
-        number = min(-int(-(second * self._film["fps"] - 1e-6) // 1), self._film["frames"] - 1)
+        number = min(math.ceil(second * self._film["fps"] - 1e-6), self._film["frames"] - 1)
         if number not in self._kept:
             self._kept[number] = self._video.at(second, number, self._unit)
         return self._kept[number]

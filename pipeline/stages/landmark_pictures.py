@@ -33,7 +33,7 @@ def run(context: StageContext) -> bytes:
     video = VideoPictures(context.folder / film["video"])
 
     def frame_at(second: float) -> npt.NDArray[np.uint8]:
-        return video.at(second, min(int(second * film["fps"]), film["frames"] - 1), context.unit)
+        return video.on_screen(second, film["fps"], film["frames"], context.unit)
 
     asked = asked_in(read_table(context.needed("select"))).to_pylist()
     drawn = pictures.draw(view, asked, frame_at)

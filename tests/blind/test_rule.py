@@ -138,7 +138,7 @@ def test_an_unread_reply_keeps_a_question_and_a_missing_one_leaves_it_without_a_
     waiting = pending(replies, panel("a", "b"))
     assert waiting.schema.equals(VERDICTS)
     (held,) = waiting.to_pylist()
-    assert (held["id"], held["reason"]) == (0, "awaits_replies")
+    assert (held["id"], held["reason"], held["voters"], held["right"]) == (0, "awaits_replies", 0, 0)
     assert (held["measured"], held["limit"], held["unit"]) == (1.0, 2.0, "models")
     table = filtered(questions_table(rows), [verdict], waiting)
     assert table["id"].to_pylist() == list(range(40))

@@ -159,6 +159,13 @@ def test_a_picture_is_the_same_in_any_order(film: Path, order: list[int]) -> Non
     pictures.close()
 
 
+def test_the_picture_on_screen_is_that_of_a_second_told_to_a_thousandth(film: Path) -> None:
+    expected, pictures = list(read_video(film)), VideoPictures(film)
+    for number, second in [*((k, round(k / 30, 3)) for k in range(60)), (0, 0.03), (58, 1.964), (59, 9.9)]:
+        np.testing.assert_array_equal(pictures.on_screen(second, 30.0, 60, "a"), expected[number])
+    pictures.close()
+
+
 def written_film(path: Path, cut_s: int = 0, cover: bool = False, container: str | None = None) -> Path:
     """40 pictures at 10 Hz, each 5 lighter than the one before; of ``cut_s`` seconds only an edit list knows."""
     with av.open(str(path), "w", format=container) as out:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from pipeline.core.parquet import read_table
 from pipeline.core.tables import asked_in
+from pipeline.core.video_spec import VideoSpec
 from pipeline.engine.manifest import Outcome
 from pipeline.release.media import drawings_of, pictures_of
+from pipeline.stages.figures import _Video
 from tests.builds import build, results_of
 from tests.worlds.indoor.readers.broken_metadata import write_sound
 
@@ -68,6 +72,12 @@ def test_frames_leave_the_machine_only_where_they_may(tmp_path: Path) -> None:
     ((kept,), (whole,)) = (list(drawings_of(raw, "d/s", tmp_path, allowed)) for allowed in (False, True))
     assert (kept.file, kept.path, kept.of) == ("pictures/d/s/1.svg", tmp_path / "pictures/d/s/1.drawing", {1})
     assert (whole.file, whole.path) == ("pictures/d/s/1.svg", tmp_path / "pictures/d/s/1.svg")
+
+
+@pytest.mark.parametrize(("second", "number"), [(0.0, 0), (0.3, 3), (0.31, 4), (5.8, 58), (5.9, 59), (7.0, 59)])
+def test_a_drawing_has_the_first_picture_from_its_second_on(second: float, number: int) -> None:
+    video: Any = SimpleNamespace(at=lambda second, number, unit: number)
+    assert _Video(video, {"fps": 10.0, "frames": 60}, VideoSpec(), "made/a")(second) == number
 
 
 def _files(out: Path, outcome: Outcome) -> list[Path]:

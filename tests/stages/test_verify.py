@@ -27,7 +27,7 @@ from tests.llm.asking import KEY, hosted, table
 from tests.llm.fake_server import running
 
 UNIT = "made/room1"
-BALL, CUP = "the red ball", "the green cup"
+BALL, CUP = "the red ball", "the rosé cup"
 ROWS: list[dict[str, Any]] = [
     {"id": 1, "named": ["the gripper", BALL], "until_s": 1.0},
     {"id": 2, "named": ["the blue cup", CUP], "from_s": 0.5, "until_s": 1.5},
