@@ -515,7 +515,8 @@ def write(again: Collection[str] = ()) -> None:
                 _, offer = max(found, key=lambda one: one[0])
                 of_group[name] = ReasonExample.model_validate(_kept(offer))
                 added[group] += 1
-        write_examples(FOLDER, group, of_group.values())
+        if of_group or group in there:
+            write_examples(FOLDER, group, of_group.values())
     print(f"\n{added.total()} examples: {dict(added)}")
 
 

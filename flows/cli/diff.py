@@ -100,7 +100,7 @@ def _made(release: LoadedRelease) -> ReleaseLineage:
 def _with_candidate(build: Path) -> tuple[Path, Path]:
     waiting, newest = candidate(build), newest_release(build)
     if waiting is None or newest is None:
-        raise ConfigError(f"{build}: there is no release with a candidate that waits beside it")
+        raise ConfigError(f"{build}: no candidate waits beside its release")
     return build / RELEASES / newest, build / RELEASES / waiting.name
 
 

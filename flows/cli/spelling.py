@@ -60,6 +60,9 @@ def _named(schema: Mapping[str, Any], keys: Sequence[str]) -> Mapping[str, Any] 
     for n, key in enumerate(keys, start=1):
         known = next((s["properties"] for s in _sections(schema, part) if "properties" in s), None)
         if known is None:
+            if _kind(part) is not None:
+                above = ".".join(keys[: n - 1])
+                raise ConfigError(f"configuration {above} has no keys below it: give {above}=VALUE")
             return None
         if key not in known:
             if _stands_in_code(f"^    {re.escape(key)}: "):

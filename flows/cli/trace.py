@@ -16,7 +16,7 @@ from flows.cli.output.console import console, output_options, print_wrapped
 from flows.cli.output.tables import numbers, print_pairs, print_table, sentences
 from flows.orchestration.saved_build import SavedBuild, read_saved_build
 from pipeline.core.errors import ConfigError
-from pipeline.core.fixes import SCENE
+from pipeline.core.fixes import DRAFTED, SCENE
 from pipeline.core.groups import first_named
 from pipeline.core.parquet import read_files, read_table, released_files
 from pipeline.core.schema import AnyScene, Applied, Finding
@@ -179,7 +179,8 @@ class Trace:
         told = [
             {"id": f"{prefix}{number:04}", "reader": self.read.source.reader, "scene": name}
             | draft
-            | {"why": "what is wrong, and how you know", "who": "your name", "date": date}
+            | DRAFTED
+            | {"date": date}
             for number, draft in enumerate(found, first)
         ]
         return "\n".join(fix_entry(draft) for draft in told)

@@ -22,6 +22,7 @@ from flows.orchestration.saved_build import (
 )
 from flows.remote.cluster import CLUSTERS, Cluster, check_runner
 from pipeline.core.errors import ConfigError, require_extra
+from pipeline.core.plugins import folders
 from pipeline.engine.change_causes import changes
 from pipeline.engine.config import BuildConfig, load_config
 from pipeline.engine.manifest import read_manifest, read_quarantine
@@ -63,7 +64,7 @@ class BuildRequest:
     @property
     def name(self) -> str:
         """The configuration's name on the command line."""
-        return self.path.stem if self.path.parent == BUILDS else str(self.path)
+        return self.path.stem if self.path.parent in {BUILDS, *folders("builds")} else str(self.path)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ ID: Final = r"^[a-z0-9][a-z0-9_.-]{2,63}$"
 DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 SCENE: Final = ""  # subject of a fix that every question about its scene rests on
 TEXT_MAX: Final = 2000  # characters of a reason
+DRAFTED: Final = {"why": "what is wrong, and how you know", "who": "your name"}  # of an entry that nobody filled in
 DROPPED: Final = "dropped_by_fix"  # finding of a scene that a fix leaves out: nothing is wrong with the build
 
 
@@ -35,7 +36,10 @@ def _plain_date(value: object) -> object:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    line = " ".join(text.split())
+    if line in DRAFTED.values():
+        raise ValueError(f'"{line}" is what trace writes: put your own words in its place')
+    return line
 
 
 Date = Annotated[datetime.date, BeforeValidator(_plain_date)]

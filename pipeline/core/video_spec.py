@@ -22,7 +22,7 @@ class VideoSpec:
         enlarged: whether what was filmed smaller is made as large as fits; else it stays as filmed.
         clips: whether a question is about a part of the video: then a video of that part is delivered too.
         cut_s: seconds between the pictures at which a clip may begin.
-        drawn: whether a film is drawn of a log that no camera took pictures of (`World.drawn`).
+        drawn: whether a film is drawn of a log that no camera took pictures of (`World.bev_video`).
     """
 
     size: tuple[int, int] = (640, 480)

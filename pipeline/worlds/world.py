@@ -133,8 +133,8 @@ class World(Generic[F]):
         categories: of an observed scene, some of its categories in pictures of its video, of which the pace and the
             picture of a frame are given; those that it shows.
         scene_check: what people decide about each scene before anything is asked of it; None: nothing.
-        drawn: a film of what an observed scene without a video knows, at each time nothing of what comes later; says
-            on every picture that it was drawn. None: there is nothing to draw.
+        bev_video: a film of what an observed scene without a video knows, at each time nothing of what comes later;
+            says on every picture that it was drawn. None: there is nothing to draw.
     """
 
     name: str

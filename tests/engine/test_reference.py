@@ -224,19 +224,6 @@ def test_a_picture_has_what_its_example_says(reference_pages: Path) -> None:
                 assert float(parts["gauge"].attrib["data-limit"]) == pytest.approx(example.limit, rel=1e-5), name
 
 
-def test_examples_of_a_benchmark_are_met_in_its_own_tests() -> None:
-    examples = read_examples(PAGES / EXAMPLES)
-    others = {name: [f"/{other}/" for other in BENCHMARKS if other != name] for name in BENCHMARKS}
-    strange = [
-        (name, one.met) for name in BENCHMARKS for one in examples.get(name, {}).values() if _in(one.met, others[name])
-    ]
-    assert not strange
-
-
-def _in(met: str, folders: list[str]) -> bool:
-    return any(folder in met for folder in folders)
-
-
 def test_examples_name_no_machine() -> None:
     for path in (PAGES / EXAMPLES).rglob("*.jsonl"):
         text = path.read_text("utf-8")

@@ -52,6 +52,7 @@ def checked(roots: list[str], settings: list[str]) -> BuildConfig:
         (["vsi_meta=/"], ["prune.tua=0.1"]),
         (["vsi_meta=/"], ["generate.rules.margin_min_dg=15"]),
         (["vsi_meta=/"], ["declare=1"]),
+        (["vsi_meta=/"], ["video.formm=1"]),
         *((["vsi_meta=/"], [f"{key}={value}"]) for key, values in WRONG.items() for value in values),
     ],
     ids=str,

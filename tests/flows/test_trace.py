@@ -11,6 +11,7 @@ import yaml
 from flows.cli.trace import find, trace
 from flows.orchestration.saved_build import save_if_successful
 from pipeline.core.errors import ConfigError
+from pipeline.core.fixes import DRAFTED
 from pipeline.reading.fix_files import read_fixes
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.registry import STAGES
@@ -59,7 +60,8 @@ def test_a_question_leads_back_to_all_it_came_from(made: Path) -> None:
 @pytest.mark.slow
 def test_entries_to_paste_are_sound_fit_and_change_nothing(made: Path, tmp_path: Path, scan2qa: Cli) -> None:
     found = trace(released(made, "object_abs_distance", "stove")["id"], made)
-    entries = found.drafts(["samples-0009", "samples-own-0007", "other-own-0100"], "2026-02-01").split("\n- ")
+    drafts = found.drafts(["samples-0009", "samples-own-0007", "other-own-0100"], "2026-02-01")
+    entries = drafts.replace(DRAFTED["why"], "it is so").replace(DRAFTED["who"], "someone").split("\n- ")
     assert len(entries) >= 4
     for number, text in enumerate(entries):
         folder = tmp_path / f"one{number}"

@@ -70,6 +70,7 @@ def test_what_is_shipped_is_sound_and_every_target_has_one_kind() -> None:
         (COUNT.replace("made-0001", "'No 1!'"), "fix No 1!: id: String should match pattern"),
         (COUNT.replace("of: table", "of: 'a, b'"), "cannot stand in a question"),
         (COUNT.replace("why: counted", "why: ''"), "why: "),
+        (COUNT.replace("who: me", "who: your name"), 'who: "your name" is what trace writes: put your own words'),
         (BOX.replace("[1, 1, 2]", "[1000, 400, 750]"), "are these millimetres"),
         (BOX.replace("set: {lengths_m", "set: {lengths_cm"), "unknown key set.lengths_cm; values carry their unit"),
         (BOX.replace("set: {lengths_m: [1, 1, 2]}", "set: {center_m: [1, 1, 2]}"), "expect gives lengths_m, set gives"),

@@ -73,7 +73,6 @@ class ReasonExample(Model):
 
     Attributes:
         name: of the reason or finding.
-        met: the test in which it was.
         task: that refused it.
         about: what it would have asked about; of a finding its subject.
         asked: the question's words.
@@ -89,7 +88,6 @@ class ReasonExample(Model):
     """
 
     name: str
-    met: str
     task: str | None = None
     about: tuple[str, ...] = ()
     asked: str | None = None

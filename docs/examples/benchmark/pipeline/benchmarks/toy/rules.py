@@ -12,7 +12,7 @@ from pipeline.worlds.indoor.view import IndoorRules, IndoorView
 class Rules(IndoorRules):
     """Metres and objects. Any of them can be set in a build's configuration."""
 
-    rise_min_m: float = Field(default=0.12, gt=0, description="higher: between the tops of the two objects")
+    rise_min_m: float = Field(default=0.12, gt=0, le=3, description="higher: between the tops of the two objects")
     lead_min: int = Field(default=1, ge=1, description="most common: how many more than of any other kind")
 
 
