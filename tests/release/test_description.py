@@ -32,12 +32,24 @@ from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import SCHEMA_VERSION
 from pipeline.core.tables import REJECTIONS, TINY_PER_TASK
 from pipeline.release import contents
-from pipeline.release.card import ATTACKERS, known_weaknesses, remarks, section, text_only_context
+from pipeline.release.card import (
+    ATTACKERS,
+    SCENES_TOLD,
+    _caps,
+    _of_counts,
+    _of_review,
+    _told,
+    known_weaknesses,
+    remarks,
+    section,
+    text_only_context,
+)
 from pipeline.release.contents import _one_per_group, added, tiny_questions, with_turns
 from pipeline.release.media import media_table
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant, header
 from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
+from pipeline.review.reviewed import QuestionStatus, Reviewed
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
 from tests.builds import build, rows_of
 
@@ -505,6 +517,44 @@ def test_models_that_answered_a_sample_are_told_from_those_that_answered_all() -
     assert [line for line in lines if "requests failed" in line] == [
         "- m1: 2 requests failed, 0 replies hold no answer. These count as wrong."
     ]
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        ({"counting": None, "other": 2}, "at most 4 questions per scene and task"),
+        ({"counting": 2, "other": 3}, "of a scene at most 2 of `counting`, 4 of each other task"),
+        ({"counting": 2, "route": 1}, "of a scene at most 2 of `counting`, 1 of `route`"),
+    ],
+)
+def test_the_card_has_the_caps_of_the_tasks_that_are_asked(own: dict[str, int | None], told: str) -> None:
+    chosen = {"tasks": ["counting", "route"], "profile": "strict"}
+    assert _caps({"select": {"per_scene_and_task": 4, "per_task": own}, "generate": chosen}, VSI) == told
+
+
+def test_what_the_card_counts_by_hand() -> None:
+    summary: dict[str, Any] = {
+        "questions": {"b": 7, "a": 60}, "rejections": {"b": {"w": 1, "x": 4, "y": 3, "z": 2}, "c": {"x": 1}},
+        "answers": {"a": dict(zip("pqrs", (9, 8, 7, 6), strict=True)), "b": dict(zip("pqrst", range(5), strict=True))},
+        "letters": {"a": {"B": 1, "A": 2}}, "blind": [], "flags": {}, "splits": {"data/test": (1, 2)},
+        "findings": [(f"s{n}", "blurred", 0, f"by {n}") for n in range(SCENES_TOLD)] + [("s", "dark", 0, "all")],
+        "budgets": {"32": {"a": {"": 5, "unseen": 2}, "b": {"unseen": 1, "cut": 4}}},
+    }  # fmt: skip
+    found = _of_counts(summary)
+    assert found["counts"] == [("a", 60, 0, ""), ("b", 7, 10, "x 4, y 3, z 2"), ("c", 0, 1, "x 1")]
+    assert found["answers"] == [("a", "p 9, q 8, r 7, s 6", "A 2, B 1"), ("b", "t 4, s 3, r 2, q 1, …", "")]
+    assert [refused for _, refused in found["budgets"]] == ["4 cut, 3 unseen"]
+    assert found["questions_of_budgets"] == [("a", 60, 5), ("b", 7, 0)]
+    assert (found["leaks"], found["findings"]) == ([("data/test", 1, 2)], [f"{SCENES_TOLD} blurred", "1 dark"])
+    assert _told(summary, {"blurred"}) == [f"s{n}: by {n}" for n in range(SCENES_TOLD)]
+    assert _told(summary, {"blurred", "dark"})[SCENES_TOLD:] == ["and 1 more"]
+    stands = [("mended", ("wrong_answer",)), ("rejected", ("wrong_answer", "not_visible")), ("accepted", ())]
+    reviewed = [
+        QuestionStatus(id=n, state=state, answer=None, reviewers=2, reasons=given)
+        for n, (state, given) in enumerate(stands)
+    ]
+    issues = _of_review({}, Reviewed(stands=tuple(reviewed)))["issues"]
+    assert issues == [("wrong answer", 2, 1, 0, 1), ("object not visible", 1, 0, 0, 1)]
 
 
 def test_every_task_has_a_published_figure() -> None:

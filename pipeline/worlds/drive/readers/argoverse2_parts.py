@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import faults_of
@@ -25,13 +25,7 @@ _UNMARKED: Final = frozenset({"NONE", "UNKNOWN"})
 _DIGITS: Final = 4
 
 
-class _RawMap(BaseModel):
-    """Base of the map's parts; their other keys are ignored."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _Point(_RawMap):
+class _Point(BaseModel):
     x: FiniteFloat
     y: FiniteFloat
     z: FiniteFloat
@@ -40,7 +34,7 @@ class _Point(_RawMap):
 _Points = Annotated[tuple[_Point, ...], Field(min_length=2)]
 
 
-class _Lane(_RawMap):
+class _Lane(BaseModel):
     id: int
     is_intersection: bool
     lane_type: Name
@@ -54,18 +48,18 @@ class _Lane(_RawMap):
     left_neighbor_id: int | None
 
 
-class _Crossing(_RawMap):
+class _Crossing(BaseModel):
     id: int
     edge1: _Points
     edge2: _Points
 
 
-class _Area(_RawMap):
+class _Area(BaseModel):
     id: int
     area_boundary: Annotated[tuple[_Point, ...], Field(min_length=3)]
 
 
-class _Map(_RawMap):
+class _Map(BaseModel):
     pedestrian_crossings: dict[str, _Crossing]
     lane_segments: dict[str, _Lane]
     drivable_areas: dict[str, _Area]
