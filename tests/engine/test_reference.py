@@ -143,6 +143,7 @@ def test_every_finding_in_the_code_has_words_and_no_words_are_stale() -> None:
     assert not words - set(reported)
 
 
+@pytest.mark.slow
 def test_findings_stand_in_one_place_and_that_of_their_world() -> None:
     assert {path.stem for path in FINDINGS.iterdir()} <= {ANY, *WORLDS}
     every = [name for world in (ANY, *WORLDS) for name in findings_of(world)]

@@ -161,9 +161,6 @@ def _posed(files: SceneFiles, scene: TabledScene, findings: Findings) -> IntArra
     if not len(order):
         message = f"none of {count} samples has a time and an upright pose of our car"
         raise files.fault(files.path / "ego_pose.json", "no_ego_pose", message, AGAIN)
-    if (np.diff(scene.sample_us[order]) <= 0).any():
-        message = "two samples have one time"
-        raise files.fault(files.path / "sample.json", "two_ego_poses", message, "keep one of them")
     return order
 
 

@@ -18,7 +18,7 @@ from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, size_of
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import Footage, held_footage
-from pipeline.worlds.drive.facts import PLACE_STEP_M, SPEED_STEP_MPS, YAW_STEP_DEG, ActorTrack, VehicleBox
+from pipeline.worlds.drive.facts import PLACE_STEP_M, SPEED_STEP_MPS, TIME_STEP_S, YAW_STEP_DEG, ActorTrack, VehicleBox
 
 LASTS_MAX_S: Final = 20_000.0  # five and a half hours
 CELLS_MAX: Final = 20_000_000  # half a gigabyte of places; an hour of 250 things at 20 Hz has as many
@@ -63,12 +63,18 @@ def within(values: FloatArray, most: float) -> FloatArray:
 def check_span(files: SceneFiles, path: Path, times_s: FloatArray, things: int) -> None:
     """Raises RawDataError for a log that is longer than anybody drives, or whose tables (things, times) are too large.
 
-    ``times_s``: (T,); ``things``: how many have a track. Findings: ``implausible_times``, ``too_large``.
+    Also where two times are one, to the step in which facts state them.
+
+    ``times_s``: (T,); ``things``: how many have a track. Findings: ``implausible_times``, ``two_ego_poses``,
+    ``too_large``.
     """
     seconds = float(times_s[-1] - times_s[0])
     if seconds > LASTS_MAX_S:
         message = f"the log lasts {seconds:.0f} s, over {LASTS_MAX_S:.0f}"
         raise files.fault(path, "implausible_times", message, "are its times those of one drive?")
+    if (np.diff(pack(times_s - times_s[0], TIME_STEP_S).array, axis=0) <= 0).any():
+        message = f"two times lie less than {TIME_STEP_S:g} s apart"
+        raise files.fault(path, "two_ego_poses", message, "keep one of them")
     if len(times_s) * things > CELLS_MAX:
         message = f"{things} tracks at {len(times_s)} times are over {CELLS_MAX:,} places"
         raise files.fault(path, "too_large", message, "cut the log into parts")

@@ -311,6 +311,21 @@ def test_tables_that_are_none_cost_their_scenes(
     assert caught.value.remedy
 
 
+@pytest.mark.parametrize(("later_us", "is_one"), [(0, True), (4, True), (11, False)])
+def test_two_samples_at_one_time_are_refused(
+    tmp_path: Path, tables: dict[str, Table], later_us: float, is_one: bool
+) -> None:
+    """To ten microseconds, in which facts state times: our car would be in two places at one."""
+    first, second, *rest = tables["sample"]
+    close = [first, second | {"timestamp": first["timestamp"] + later_us}, *rest]
+    write_tables(tmp_path, tables | {"sample": close})
+    if is_one:
+        with pytest.raises(RawDataError, match="two_ego_poses: two times lie less than 1e-05 s apart"):
+            read(tmp_path, NuScenes())
+    else:
+        assert (np.diff(read(tmp_path, NuScenes()).facts.times_s) > 0).all()
+
+
 def test_two_rows_of_one_token_and_scenes_of_one_name_are_refused(tmp_path: Path, tables: dict[str, Table]) -> None:
     write_tables(tmp_path / "a", tables | {"sample": [*tables["sample"], tables["sample"][0]]})
     with pytest.raises(RawDataError, match="duplicate_key"):
