@@ -239,7 +239,7 @@ def _run(request: BuildRequest, resolved: ResolvedBuild, action: str, options: d
             scenes = len(units_due(plan) - {WHOLE})
             _print_forecast(config, folder, plan, builder, request.workers)
         else:
-            scenes = builder.due(**options)
+            scenes = builder.num_due(**options)
         if prefect is None:
             prefect = kept or scenes >= PREFECT_FROM_SCENES
         outcome = None
@@ -261,7 +261,7 @@ def _print_forecast(config: BuildConfig, folder: Path, plan: Outcome, builder: B
     scenes = len(units_due(plan) - {WHOLE})
     found = time_forecast(config, folder, plan, builder.inputs(), workers)
     known = sum(one.seconds or 0 for one in found)
-    unknown = [one.stage for one in found if one.seconds is None and STAGES[one.stage].asks(config)]
+    unknown = [one.stage for one in found if one.seconds is None and STAGES[one.stage].models(config)]
     stop_spinner()
     processes = "one process" if workers == 1 else f"{workers} processes"
     what = f"{count_of(scenes, 'scene')} in {processes}" if scenes else "stages of the whole build"

@@ -130,7 +130,7 @@ def _show(report: Report) -> None:
     causes = Table("cause", *numbers(*kinds), *sentences("what was done"), title="Changes and their causes")
     for cause in report.causes:
         own: list[str] = [change.kind for change in report.changes if cause.name in change.causes]
-        causes.add_row(cause.name, *(str(own.count(k) or "") for k in kinds), cause.told)
+        causes.add_row(cause.name, *(str(own.count(k) or "") for k in kinds), cause.description)
     causes.add_section()
     causes.add_row("all", *(str(report.totals[kind]) for kind in kinds), "")
     print_table(causes)

@@ -65,7 +65,7 @@ def _show_known(name: str, root: Path) -> None:
         if path is not None:
             told = f"Published answers: {named(path)}. Builds ask nothing that rests on data from which these differ."
         else:
-            files = " or ".join(metadata.beside)
+            files = " or ".join(metadata.published_files)
             told = (
                 f"No published answers beside the data ({files}): what people corrected in these is not known. "
                 "Put the file there, or give it with --set known=FILE."

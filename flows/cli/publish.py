@@ -104,7 +104,7 @@ def _of_build(release: Path) -> Iterator[PublishCheck]:
         return
     waiting = candidate(build)
     remedy = f"scan2qa release {build} shows why, and accepts it" if waiting else ""
-    yield PublishCheck("no candidate waits beside it", waiting.told if waiting else "none", remedy)
+    yield PublishCheck("no candidate waits beside it", waiting.missed_gates if waiting else "none", remedy)
 
 
 def _is_as_released(path: Path, digest: str) -> bool:

@@ -48,7 +48,7 @@ def waiting_line(folder: Path, waiting: PublishedRelease, name: str) -> str:
     stays = newest_release(folder)
     flags = " ".join(f"--accept {found.gate}" for found in waiting.failed)
     return (
-        f"Not released: {waiting.told}. "
+        f"Not released: {waiting.missed_gates}. "
         + (f"Release {stays} stays. " if stays else "")
         + f"To release the candidate {waiting.name} anyway: scan2qa release {name} {flags}"
     )

@@ -179,8 +179,8 @@ def import_review(folder: Path, file: Path | None) -> bool:
             except AnsweredBeforeError as error:
                 raise StoreError(f"{file}: the page stored one of these answers just now; import it again") from error
             left_out = found.left_out
-            new = count_of(len(filled) - len(left_out) - found.known, "row")
-            console.print(f"{file}: {new} taken, {found.known} known already.")
+            new = count_of(len(filled) - len(left_out) - found.already_known, "row")
+            console.print(f"{file}: {new} taken, {found.already_known} known already.")
         verdicts = verdicts_of(database.events())
     finally:
         database.close()

@@ -141,10 +141,10 @@ def show_score(found: ScoreResults, score: Score[Any], has_blind: bool) -> None:
     about = f"{count_of(n, 'question')}, {told:,} answered, read as {found.form}"
     if len(measured) == 1:
         metric = next(iter(measured.values()))
-        listings = [_figures(found.rows, metric, f"Score ({metric.title}): {about}", found.beside)]
+        listings = [_figures(found.rows, metric, f"Score ({metric.title}): {about}", found.comparisons)]
     else:
         whole = [row for row in found.rows if not row.figure.section]
-        listings = [_metrics(whole, metrics, f"Score: {about}", found.beside)]
+        listings = [_metrics(whole, metrics, f"Score: {about}", found.comparisons)]
         shown = {name: metric for name, metric in measured.items() if not metric.is_minor}
         for section in dict.fromkeys(row.figure.section for row in found.rows if row.figure.section):
             own = {name: metric for name, metric in shown.items() if not metric.sections or section in metric.sections}

@@ -144,7 +144,7 @@ class _FoundRow:
                 [
                     ("not asked", lost.reason),
                     ("which means", lost.means),
-                    ("measured", lost.told or "nothing is measured for this reason"),
+                    ("measured", lost.measured_text or "nothing is measured for this reason"),
                     ("about", ", ".join(lost.about)),
                     ("as", lost.role),
                 ],
@@ -253,7 +253,7 @@ def _print_question(one: QuestionDetail, row: Mapping[str, Any]) -> None:
             ("about", ", ".join(shown.operands)),
             ("in its own words", shown.proof or ""),
             ("remarks", ", ".join(one.remarks)),
-            ("near miss", f"{near.told} ({near.reason})" if near else "none"),
+            ("near miss", f"{near.measured_text} ({near.reason})" if near else "none"),
             ("review", one.review),
             ("pruning", one.bias),
         ],

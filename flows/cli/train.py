@@ -111,7 +111,7 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
                 why[NOTHING_SHOWN] += 1
                 continue
             one = media.placed(example_of(asked, proof, shown, canary, prove=what.rationales))
-            told.update(["examples", f"rationale {one.told['rationale']}"])
+            told.update(["examples", f"rationale {one.columns['rationale']}"])
             yield one
 
     with _moved_up(made):
@@ -158,7 +158,7 @@ class _Media:
     def placed(self, one: TrainingExample) -> TrainingExample:
         """The example with the paths of the export. Raises ConfigError for a file that is missing or elsewhere."""
         shown = {kind: tuple(self._place(kind, path) for path in getattr(one, kind)) for kind in self._roots}
-        return TrainingExample(one.turns, shown["videos"], shown["images"], one.told)
+        return TrainingExample(one.turns, shown["videos"], shown["images"], one.columns)
 
     def file(self, path: str) -> Path:
         """The file behind a path of the export."""

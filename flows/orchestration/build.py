@@ -98,7 +98,7 @@ def resolve_build(request: BuildRequest, *, write: bool, needs_root: bool = True
     roots = {name: root_at(str(root)) for name, root in config.roots.items() if name not in given} | given
     if not roots and needs_root:
         _refuse_samples(folder)
-        for model in (model for stage in STAGES.values() if write for model in stage.asks(config)):
+        for model in (model for stage in STAGES.values() if write for model in stage.models(config)):
             check_installed(model)  # before samples are written, which takes a while
         roots = sample_roots(config.of_benchmark().worlds, folder / SAMPLES, write)
     home = (folder / SAMPLES).resolve()
@@ -168,7 +168,7 @@ def _refuse_samples(folder: Path) -> None:
 
 def check(resolved: ResolvedBuild, stage: str | None = None) -> Builder:
     """A builder with the API keys of its models. Raises ConfigError and StoreError for what would be raised later."""
-    names = {model.key_name for each in STAGES.values() for model in each.asks(resolved.config) if model.key_name}
+    names = {model.key_name for each in STAGES.values() for model in each.models(resolved.config) if model.key_name}
     keys = {name: os.environ[name] for name in sorted(names) if os.environ.get(name)}
     builder = Builder(resolved.config, resolved.folder, keys=keys)
     builder.check(stage)

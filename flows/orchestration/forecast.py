@@ -31,10 +31,10 @@ from pipeline.llm.budget import Money
 from pipeline.llm.visual_inputs import takes_visuals
 from pipeline.questions.selection import caps_of
 from pipeline.questions.task import Number
-from pipeline.stages.author import AUTHOR, asks
+from pipeline.stages.author import AUTHOR, models_of
 from pipeline.stages.blind import BLIND
 from pipeline.stages.describe import DESCRIBE
-from pipeline.stages.describe import asks as looking
+from pipeline.stages.describe import models_of as looking
 from pipeline.stages.fix import said_of
 from pipeline.stages.registry import STAGES
 from pipeline.stages.verify import CALLS as VERIFY_CALLS
@@ -204,14 +204,14 @@ def efforts(
     known = rates(config.benchmark, readers, folder)
     found = []
     for stage in (stage for stage in STAGES.values() if stage.name in due and stage.is_wanted(config)):
-        hosted = any(model.is_hosted for model in stage.asks(config))
+        hosted = any(model.is_hosted for model in stage.models(config))
         if stage.unit == "build":
             n = _asked(questions, config.blind.sample) if stage is BLIND else questions
             scenes, used = None, [(n, known.questions.get(stage.name))]
         else:
             used = [(n, known.scenes.get((stage.name, reader))) for reader, n in due[stage.name].items()]
             scenes = sum(n for n, _ in used)
-        at_once = 1 if scenes is None or stage.asks(config) else max(1, min(workers, scenes))
+        at_once = 1 if scenes is None or stage.models(config) else max(1, min(workers, scenes))
         found.append(_effort(stage.name, scenes, [] if hosted else used, at_once))
     return found
 
@@ -226,7 +226,7 @@ def _effort(stage: str, scenes: int | None, used: Sequence[tuple[int, StageRate 
         return Effort(stage, scenes, None, None, here=False)
     seconds = sum(n * rate.seconds for n, rate in used if rate) / at_once
     size = sum(n * rate.bytes for n, rate in used if rate)
-    return Effort(stage, scenes, seconds, size, all(rate.here for _, rate in used if rate))
+    return Effort(stage, scenes, seconds, size, all(rate.is_measured for _, rate in used if rate))
 
 
 CALLS_OF_DESCRIBE: Final = 2  # of each thing, in a scene that is not observed yet
@@ -274,7 +274,7 @@ def forecast_of(config: BuildConfig, folder: Path, due: Collection[str] = ()) ->
     last = read_manifest(folder).results()
     store, money = Store(folder / STORE), Money(limit_cost=config.limit_cost)
     found = []
-    author, writers = config.of_benchmark().author, asks(config)
+    author, writers = config.of_benchmark().author, models_of(config)
     if author is not None and any(model.is_hosted for model in writers):
         facts = last.get("generate", {})
         if not facts:
@@ -311,12 +311,12 @@ class StageRate(NamedTuple):
     Attributes:
         seconds: of one process.
         bytes: that it leaves on disk, videos included.
-        here: measured by a build on this machine; else by the table.
+        is_measured: measured by a build on this machine; else by the table.
     """
 
     seconds: float
     bytes: float
-    here: bool
+    is_measured: bool
 
 
 @dataclass(frozen=True)
@@ -373,11 +373,11 @@ def _measure(
             if STAGES[stage].unit == "build" and (questions := questions_in(folder)):
                 questions = _asked(questions, sample) if stage == BLIND.name else questions
                 asked[stage] = StageRate(
-                    entry.seconds / questions, _left(folder, stage, [entry]) / questions, here=True
+                    entry.seconds / questions, _left(folder, stage, [entry]) / questions, is_measured=True
                 )
     for (stage, reader), entries in found.items():
         seconds = sum(entry.seconds for entry in entries) / len(entries)
-        scenes[stage, reader] = StageRate(seconds, _left(folder, stage, entries) / len(entries), here=True)
+        scenes[stage, reader] = StageRate(seconds, _left(folder, stage, entries) / len(entries), is_measured=True)
 
 
 def _left(folder: Path, stage: str, entries: Sequence[Entry]) -> float:
@@ -406,7 +406,7 @@ def _sizes(paths: Iterable[Path]) -> list[int]:
 
 def _listed(rate: Sequence[float]) -> StageRate:
     seconds, size = rate
-    return StageRate(seconds, size, here=False)
+    return StageRate(seconds, size, is_measured=False)
 
 
 @cache

@@ -286,7 +286,7 @@ def _lacks_replies(config: BuildConfig, folder: Path, done: JobResult) -> bool:
     """Returns whether models failed for a part of a result: they may answer when it is tried again."""
     made = [(STAGES[entry.stage], entry.output) for entry in done.entries if entry.output is not None]
     store = Store(folder / STORE)
-    return any(stage.asks(config) and not stage.is_whole(store.get(output), folder) for stage, output in made)
+    return any(stage.models(config) and not stage.is_complete(store.get(output), folder) for stage, output in made)
 
 
 def _as_task(retries: int, lacks_replies: Callable[[JobResult], bool]) -> LocalExecutor:
@@ -371,7 +371,9 @@ def _name_run(name: str, benchmark: str) -> None:
 def _state(outcome: Outcome, waiting: PublishedRelease | None = None) -> State[Any]:
     """The final state of a run that has finished its work; ``waiting`` is the build's candidate."""
     if waiting is not None:
-        return Completed(name=WITH_CANDIDATE, message=f"candidate {waiting.name} is not released: {waiting.told}")
+        return Completed(
+            name=WITH_CANDIDATE, message=f"candidate {waiting.name} is not released: {waiting.missed_gates}"
+        )
     questions = sum(outcome.released.questions.values()) if outcome.released else None
     told = "" if questions is None else f"; {questions} questions are released"
     units = len({fault.unit for fault in outcome.quarantine if fault.finding != DROPPED})

@@ -42,7 +42,7 @@ def root_at(where: str) -> Path:
     require_extra("s3", f"--root {where}")
     from flows.remote.mirror import ObjectMirror
 
-    return ObjectMirror(f"{url[1]}://{url[2].strip('/')}").shown().root
+    return ObjectMirror(f"{url[1]}://{url[2].strip('/')}").synced().root
 
 
 def written(roots: Mapping[str, Path]) -> dict[str, str]:

@@ -65,7 +65,7 @@ class ObjectMirror:
         """See `Mirror.root`; its last name is that of the URL, which some readers name a dataset after."""
         return self._home / "files" / (PurePosixPath(self.url.partition("://")[2]).name or "root")
 
-    def shown(self) -> ObjectMirror:
+    def synced(self) -> ObjectMirror:
         """Makes the folder show what is there now. Raises ConfigError where it cannot be listed."""
         wanted = self._list()
         with translate_os_errors(self._home), _locked(self._home / "listing"):
@@ -107,7 +107,7 @@ class ObjectMirror:
     def in_use(self) -> Iterator[None]:
         """See `Mirror.in_use`."""
         if not (self._home / "listed").exists():  # on a worker's own machine
-            self.shown()
+            self.synced()
         register(self)
         with _locked(self._home / "gate"):  # whoever makes room holds it, and waits for those within
             used = _lock(self._home / "used", fcntl.LOCK_SH)

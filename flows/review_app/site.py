@@ -40,7 +40,7 @@ class RevealedAnswer(NamedTuple):
     answer: str
     truth: ReviewTruth
     agrees: bool
-    others: list[ReviewVerdict]  # for who adjudicates
+    other_verdicts: list[ReviewVerdict]  # for who adjudicates
     standing: Consensus
     seeks: list[Seek]
 
@@ -54,7 +54,7 @@ class PageView(NamedTuple):
     proof: bool  # whether a drawing of what proves the answer stands above the map
     number: int  # of the item among all
     revealed: RevealedAnswer | None
-    own: ReviewVerdict | None  # before an answer: a flag was raised instead of one
+    own_verdict: ReviewVerdict | None  # before an answer: a flag was raised instead of one
     undoable: bool  # whether there is a decision to take back; that by an answer which is the truth is none
 
 
@@ -110,7 +110,7 @@ class ReviewSite:
         with self._lock:
             shown = self._board.item(item)
             sketch = self._pack.maps[shown.scene]
-            answer, own = self._board.answer(item, reviewer), self._board.own(item, reviewer, role)
+            answer, own = self._board.answer(item, reviewer), self._board.verdict_of(item, reviewer, role)
             if answer is None:
                 self._board.lease(item, reviewer, self._clock())
                 before = map_before(sketch, shown.map)
@@ -121,7 +121,7 @@ class ReviewSite:
                 answer=answer,
                 truth=truth,
                 agrees=self._agrees(shown, answer),
-                others=others,
+                other_verdicts=others,
                 standing=self._board.standing(item),
                 seeks=self._seeks(shown, truth),
             )
@@ -160,7 +160,7 @@ class ReviewSite:
                 return
             events = [self._event(shown, reviewer, role, "answer", answer=answer)] if is_first else []
             # Who adjudicates says what holds; and a flag that was raised before the answer stays.
-            by_itself = role == "review" and self._board.own(item, reviewer, role) is None
+            by_itself = role == "review" and self._board.verdict_of(item, reviewer, role) is None
             if self._agrees(shown, answer) and (by_itself or decides):
                 events.append(self._event(shown, reviewer, role, "accept"))
             elif (flag := flag_of(shown.task, answer)) is not None:  # what is wrong is the answer itself
@@ -178,7 +178,7 @@ class ReviewSite:
         with self._lock:
             if self._board.answer(item, reviewer) is None:
                 raise RefusedError("Answer first: the truth is shown after that.")
-            own = self._board.own(item, reviewer, role)
+            own = self._board.verdict_of(item, reviewer, role)
             if own is None or own.decision != "accept":
                 self._store([self._event(shown, reviewer, role, "accept")])
 
@@ -210,7 +210,7 @@ class ReviewSite:
             answered = self._board.answer(item, reviewer) is not None
             if right == self._pack.truths[item].truth and answered:
                 raise RefusedError("That is the answer the question has already: accept it, or leave this field out.")
-            own = self._board.own(item, reviewer, role)
+            own = self._board.verdict_of(item, reviewer, role)
             said = (own.decision, own.reason, own.note, own.correction) if own else None
             events = [] if said == ("flag", event.reason, event.note, event.answer) else [event]
             if mend is not None:
@@ -250,7 +250,7 @@ class ReviewSite:
         """Takes a reviewer's last decision back: what it was before holds again. Raises RefusedError."""
         shown = self._checked(item, content)
         with self._lock:
-            if not self._is_undoable(shown, self._board.own(item, reviewer, role)):
+            if not self._is_undoable(shown, self._board.verdict_of(item, reviewer, role)):
                 raise RefusedError("There is nothing to undo: the answer itself stays.")
             self._store([self._event(shown, reviewer, role, "undo")])
 

@@ -54,7 +54,7 @@ class Card:
         pixels: folder of the release -> what of the raw data's own pictures lies in it, before "in `folder/`".
         given_away: task -> attacker -> what it earns on the published benchmark without the videos.
         chosen: reasons of its own by which it chooses among candidates that could be asked.
-        told: findings of scenes that the card gives in full.
+        full_findings: findings of scenes that the card gives in full.
         remarks: lines that its questions (`core.tables.QUESTIONS`) give the card.
         captioned: folder of the release with a PNG of each question and its words, by its id; empty: none.
     """
@@ -71,7 +71,7 @@ class Card:
     pixels: Mapping[str, str] = field(default_factory=dict)
     given_away: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     chosen: frozenset[str] = frozenset()
-    told: frozenset[str] = frozenset()
+    full_findings: frozenset[str] = frozenset()
     counts: Callable[[pa.Table], Counter[tuple[Any, ...]]] = lambda asked: Counter()
     remarks: Callable[[Counter[tuple[Any, ...]]], list[str]] = lambda counted: []
     captioned: str = ""
@@ -106,14 +106,14 @@ class FromMetadata:
 
     Attributes:
         readers: of these metadata; the first that finds a file of its own reads them.
-        beside: names of the published file, which lies in the folder of the metadata or in the one above.
+        published_files: names of the published file, which lies in the folder of the metadata or in the one above.
         cover: per question type how many the candidates contain, and every miss.
         doubts: what the published questions about a scene say otherwise than its data, but for subjects that people
             corrected.
     """
 
     readers: tuple[str, ...]
-    beside: tuple[str, ...]
+    published_files: tuple[str, ...]
     cover: Callable[[Sequence[Published], Sequence[Any], Any], tuple[dict[str, Coverage], list[Miss]]]
     doubts: Callable[[Sequence[Published], Any, Collection[str]], tuple[Finding, ...]]
 
@@ -254,8 +254,8 @@ class Benchmark(Generic[V, R]):
         map_before: task -> what of a scene's map its reviewers may see before they answer: "ground", "things", "path".
             Of a task that is not named nothing, since a map may give the answer away.
         released: the profile that repeats the published benchmark in its wording and in what of a scene is asked too.
-        asked: profile -> its tasks, and how many of each it asks at most in a scene, whatever the build asks of others
-            (None: as many as the build does).
+        profile_caps: profile -> its tasks, and how many of each it asks at most in a scene, whatever the build asks of
+            others (None: as many as the build does).
             A profile that is not named asks all tasks.
         families: task -> the task that it counts as one with where tasks are compared, as levels of one task do.
         tiny: task -> its questions in the split `tiny`; of others `TINY_PER_TASK`.
@@ -290,7 +290,7 @@ class Benchmark(Generic[V, R]):
     scene_records: Callable[[Iterable[Any], R, pa.Table], SceneRecords] | None = None
     map_before: Mapping[str, Collection[str]] = field(default_factory=dict)
     released: str | None = None
-    asked: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    profile_caps: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
     families: Mapping[str, str] = field(default_factory=dict)
     tiny: Mapping[str, int] = field(default_factory=dict)
     further_columns: Mapping[str, Columns] = field(default_factory=dict)
@@ -336,7 +336,7 @@ class Benchmark(Generic[V, R]):
 
     def asked_under(self, profile: str) -> Mapping[str, int | None]:
         """The tasks of a profile, and the most questions of each in a scene; see ``asked``."""
-        return self.asked.get(profile) or dict.fromkeys(self.by_name())
+        return self.profile_caps.get(profile) or dict.fromkeys(self.by_name())
 
     def under(self, profile: str) -> Benchmark[V, R]:
         """The benchmark with the public table of a profile."""

@@ -44,13 +44,13 @@ class ForestScores:
 
 @dataclass(frozen=True)
 class PreparedTask:
-    """The questions of one task, made ready to be fitted again and again; ``told``: `told_by_others`."""
+    """The questions of one task, made ready to be fitted again and again; ``from_others``: `told_by_others`."""
 
     task: str
     items: tuple[BlindItem, ...]
     rows: TaskRows
     truth: FloatArray
-    told: tuple[Told, ...] | None
+    from_others: tuple[Told, ...] | None
 
     @classmethod
     def made_of(cls, task: str, items: Sequence[BlindItem], told: Sequence[Told] | None = None) -> PreparedTask:
@@ -60,7 +60,7 @@ class PreparedTask:
 
     def of(self, index: IntArray) -> PreparedTask:
         """Some of the questions, by their indices (m,) in ascending order."""
-        told = None if self.told is None else tuple(self.told[i] for i in index)
+        told = None if self.from_others is None else tuple(self.from_others[i] for i in index)
         return PreparedTask(
             self.task, tuple(self.items[i] for i in index), self.rows.of(index), self.truth[index], told
         )
@@ -222,7 +222,7 @@ def attack(
     for dealing in used:
         folds = [one.dealt(dealing) for one in tested]
         for one, members, fold, found in zip(tested, index.values(), folds, scores_of(tested, folds, run), strict=True):
-            for name, earned in earned_by_all(one.items, fold, found, one.told).items():
+            for name, earned in earned_by_all(one.items, fold, found, one.from_others).items():
                 scores[name][members] += earned / len(used)
     for name, known in (informed or {}).items():
         scores.setdefault(name, np.full(len(items), np.nan))

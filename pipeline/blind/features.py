@@ -42,14 +42,14 @@ class TaskRows:
     Attributes:
         question: (r,) index of the question.
         keys: (r, m) each: codes of a row's keys of one kind, -1 for none.
-        plain: (r, p) columns that depend on no answer.
+        answer_free: (r, p) columns that depend on no answer.
         target: (r,) what a key's mean is of: right or not minus 1/k, or asinh(50 x) of a number.
         choice: whether a row is an option.
     """
 
     question: IntArray
     keys: tuple[IntArray, ...]
-    plain: FloatArray
+    answer_free: FloatArray
     target: FloatArray
     choice: bool
 
@@ -61,7 +61,7 @@ class TaskRows:
         return TaskRows(
             place[self.question[mine]],
             tuple(codes[mine] for codes in self.keys),
-            self.plain[mine],
+            self.answer_free[mine],
             self.target[mine],
             self.choice,
         )
@@ -75,7 +75,7 @@ def rows_of(items: Sequence[BlindItem]) -> TaskRows:
 def encode(rows: TaskRows, fold: IntArray, test: int) -> FloatArray:
     """Features (r, f) of all rows for the model that is tested on one fold. ``fold`` (n,) is that of each question."""
     own = fold[rows.question]
-    columns = [rows.plain]
+    columns = [rows.answer_free]
     for codes in rows.keys:
         columns.append(_encode_keys(codes, rows, own, test))
     if not rows.choice:
@@ -133,7 +133,7 @@ def _number_rows(items: Sequence[BlindItem]) -> TaskRows:
     return TaskRows(
         question=np.arange(len(items)),
         keys=tuple(codes for codes in map(_codes, keys) if codes.size),
-        plain=np.array([[len(item.text.split()), _steps(item)] for item in items], dtype=np.float64),
+        answer_free=np.array([[len(item.text.split()), _steps(item)] for item in items], dtype=np.float64),
         target=np.arcsinh(SCALE * np.array([float(item.number or 0) for item in items])).round(_DECIMALS),
         choice=False,
     )
@@ -148,7 +148,7 @@ def _option_rows(items: Sequence[BlindItem]) -> TaskRows:
         keys=tuple(
             codes for codes in map(_codes, zip(*(_option_keys(*pair) for pair in pairs), strict=True)) if codes.size
         ),
-        plain=np.array([_option_columns(*pair) for pair in pairs], dtype=np.float64),
+        answer_free=np.array([_option_columns(*pair) for pair in pairs], dtype=np.float64),
         target=right - np.repeat(1 / sizes, sizes),
         choice=True,
     )

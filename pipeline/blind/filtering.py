@@ -195,14 +195,14 @@ def _voters(verdict: TaskVerdict) -> dict[str, ModelVotes]:
     stays: BoolArray = np.array([reason is None for reason in verdict.reasons])
     return {
         model: ModelVotes(
-            asked=int(ballot.asked.sum()),
-            right=float(ballot.right[ballot.asked].mean()),
-            right_released=float(ballot.right[left].mean()) if (left := stays & ballot.asked).any() else None,
-            luck=verdict.luck[model],
+            asked=int(ballot.was_asked.sum()),
+            right=float(ballot.right[ballot.was_asked].mean()),
+            right_released=float(ballot.right[left].mean()) if (left := stays & ballot.was_asked).any() else None,
+            luck=verdict.chance_accuracy[model],
             standing=verdict.standing[model],
             unanswered=ballot.failed,
             unread=ballot.unread,
         )
         for model, ballot in verdict.votes.ballots.items()
-        if ballot.asked.any()
+        if ballot.was_asked.any()
     }

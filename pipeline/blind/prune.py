@@ -274,7 +274,7 @@ def _drawn(tested: Sequence[PreparedTask], dealings: Sequence[str], run: Run) ->
         folds = [one.dealt(dealing) for one in tested]
         scores: list[ForestScores] = scores_of(tested, folds, run)
         for mine, one, fold, found in zip(drawn, tested, folds, scores, strict=True):
-            mine.append((earned_by_all(one.items, fold, found, one.told), found.bias))
+            mine.append((earned_by_all(one.items, fold, found, one.from_others), found.bias))
     return drawn
 
 

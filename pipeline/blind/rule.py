@@ -74,7 +74,7 @@ class TaskVerdict:
 
     Attributes:
         standing: of each model.
-        luck: model -> share of the questions asked that it would have right if truths were shuffled.
+        chance_accuracy: model -> share of the questions asked that it would have right if truths were shuffled.
         by_luck: how many questions would be removed then, the mean of the draws.
         reasons: (n,) why each is removed, and measured value, limit and unit; None for those that stay.
         right: (n,) how many models with a vote have it right; ``needed`` of them remove it, None: nothing is removed.
@@ -82,7 +82,7 @@ class TaskVerdict:
 
     votes: Votes
     standing: dict[str, Standing]
-    luck: dict[str, float]
+    chance_accuracy: dict[str, float]
     by_luck: float
     reasons: tuple[tuple[str, float, float, str] | None, ...]
     right: IntArray
@@ -164,7 +164,7 @@ def _judge(votes: Votes, silent: set[str], config: BlindConfig) -> TaskVerdict:
         for index, (share, limit) in dropped.items():
             reasons[index] = (BALANCE, share, limit, "share of answers")
     luck = {
-        model: float(drawn.mean() / max(1, votes.ballots[model].asked.sum()))
+        model: float(drawn.mean() / max(1, votes.ballots[model].was_asked.sum()))
         for model, drawn in zip(models, by_luck, strict=True)
     }
     return TaskVerdict(votes, standing, luck, expected, tuple(reasons), right, needed)
@@ -270,20 +270,20 @@ class ModelPredictions:
     """One model's answers to n questions, and the truths, as codes.
 
     Attributes:
-        said: (n,) the letter or number that it gave in all orders; None: none.
+        answers: (n,) the letter or number that it gave in all orders; None: none.
         answer: (n,) what that means; the last row of ``is_right`` where it gave none.
         truth: (n,)
         is_right: (answers + 1, truths) whether an answer is right where a truth holds.
         right: (n,) whether it was right in all orders.
-        asked: (n,) whether it was asked; the embedded model is asked a sample.
+        was_asked: (n,) whether it was asked; the embedded model is asked a sample.
     """
 
-    said: tuple[str | None, ...]
+    answers: tuple[str | None, ...]
     answer: IntArray
     truth: IntArray
     is_right: BoolArray
     right: BoolArray
-    asked: BoolArray
+    was_asked: BoolArray
     form: str
     unread: int
     failed: int
@@ -325,7 +325,7 @@ class Votes:
             one == other
             for a, b in combinations(self.ballots.values(), 2)
             if a.form == b.form
-            for one, other in zip(a.said, b.said, strict=True)
+            for one, other in zip(a.answers, b.answers, strict=True)
             if one is not None and other is not None
         ]
         return sum(same) / len(same) if same else None
@@ -421,12 +421,12 @@ def _ballot(
     else:
         is_right = np.array([[a == t for t in known] for a in [*given_codes, None]], dtype=np.bool_)
     return ModelPredictions(
-        said=tuple(said),
+        answers=tuple(said),
         answer=np.array([given_codes[a] if a is not None else len(given_codes) for a in answers], dtype=np.intp),
         truth=truth_codes,
         is_right=is_right,
         right=pc.fill_null(found["right_all"], False).to_numpy(),
-        asked=pc.is_valid(found["id"]).to_numpy(),
+        was_asked=pc.is_valid(found["id"]).to_numpy(),
         form=form,
         unread=pc.sum(found["unread_count"]).as_py() or 0,
         failed=pc.sum(found["failure_count"]).as_py() or 0,

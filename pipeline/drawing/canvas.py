@@ -57,7 +57,7 @@ class PlacedPart(NamedTuple):
 
     canvas: Canvas
     at: tuple[float, float]
-    told: str
+    attributes: str
     cut: bool
     panel: bool
 
@@ -65,8 +65,8 @@ class PlacedPart(NamedTuple):
         """As SVG has it, with these elements in it."""
         (x, y), (width, height) = self.at, (self.canvas.width, self.canvas.height)
         if self.cut:
-            return f'<svg x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"{self.told}>{elements}</svg>'
-        return f'<g transform="translate({x:g} {y:g})"{self.told}>{elements}</g>'
+            return f'<svg x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"{self.attributes}>{elements}</svg>'
+        return f'<g transform="translate({x:g} {y:g})"{self.attributes}>{elements}</g>'
 
     def ground(self) -> str:
         """The shapes that lie under it."""

@@ -65,7 +65,7 @@ class Ground:
         canvas.text("small", ((left + right) / 2, y - 6), f"{length_m:g} m", "middle", 11)
         canvas.keep_free(CanvasBox(left, y - 18, right, y + 4))
 
-    def told(self) -> dict[str, str]:
+    def attributes(self) -> dict[str, str]:
         """The scale that a reader of the drawing measures by."""
         return {"part": "map", "per-m": f"{self.per_m:.9g}"}
 

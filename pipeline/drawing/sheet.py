@@ -52,14 +52,14 @@ class StillPicture:
         picture: (h, w, 3) RGB.
         caption: below it.
         marks: class, lines (each (n, 2), in shares of the picture from its upper left corner), and a name or "".
-        told: what a reader measures by.
+        attributes: what a reader measures by.
     """
 
     second: float
     picture: npt.NDArray[np.uint8]
     caption: str
     marks: Sequence[tuple[str, Sequence[FloatArray], str]] = ()
-    told: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class SheetPart:
     """A map, a section or a chart, and what a reader of the drawing measures by."""
 
     canvas: Canvas
-    told: Mapping[str, str]
+    attributes: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Sheet:
         body = Canvas(0, 0)
         y = _GAP
         for part in self.parts:
-            body.put(part.canvas, (_GAP, y), part.told, panel=True)
+            body.put(part.canvas, (_GAP, y), part.attributes, panel=True)
             y += part.canvas.height + _GAP
         lines = [line for note in self.notes for line in lines_of(note, TEXT, WIDTH)]
         if lines:
@@ -131,7 +131,7 @@ class Sheet:
             x, bottom = left, top
             for still in self.stills[start : start + columns]:
                 canvas = _drawn(still, most)
-                body.put(canvas, (x, top), {"part": "still", "second": f"{still.second:g}", **still.told})
+                body.put(canvas, (x, top), {"part": "still", "second": f"{still.second:g}", **still.attributes})
                 x, bottom = x + canvas.width + _GAP, max(bottom, top + canvas.height + _GAP)
             right, top = max(right, x), bottom
             low = max(low, bottom)

@@ -46,7 +46,7 @@ def known_beside(benchmark: Benchmark[Any, Any], reader: str, root: Path) -> Pat
     metadata = benchmark.audit.metadata if benchmark.audit else None
     if metadata is None or reader not in metadata.readers:
         return None
-    paths = (folder / name for folder in (root, root.parent) for name in metadata.beside)
+    paths = (folder / name for folder in (root, root.parent) for name in metadata.published_files)
     return next((path for path in paths if path.is_file()), None)
 
 

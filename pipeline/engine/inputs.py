@@ -85,7 +85,7 @@ def list_inputs(config: BuildConfig, listing_of: ListRoot = list_within) -> Inpu
             asked = tuple(q for q in known.get(scene, ()) if q.dataset in (None, dataset))
             own = tuple(e for e in fixes.pop(ref.id, ()) if e.fix.reader in (None, name))
             said = HumanInput(written.pop(ref.id, {}), asked, own)
-            gone = frozenset(other.id for other in ref.beside) & dropped
+            gone = frozenset(other.id for other in ref.compared_with) & dropped
             inputs[ref.id] = RawInput(reader, folder_of(root), ref, said, mirror_of(root), gone)
     file = next(iter(config.written.values()), Path())
     lost = ("written_without_scene", "no such scene in this build", "correct the scene, or give its data root")
@@ -207,7 +207,9 @@ class RawInput:
 
     def open(self) -> RawScene:
         """The scene's raw data, to be shared by the stages of one process that read them."""
-        ref = replace(self.ref, beside=tuple(other for other in self.ref.beside if other.id not in self.dropped))
+        ref = replace(
+            self.ref, compared_with=tuple(other for other in self.ref.compared_with if other.id not in self.dropped)
+        )
         return RawScene(self.reader, SceneFiles(self.mirror.root if self.mirror else self.root, ref))
 
     @contextmanager

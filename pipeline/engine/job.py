@@ -32,7 +32,7 @@ class Job:
     Attributes:
         steps: in order. One whose input failed, or was never there, is left out.
         outputs: results of earlier stages: stage -> unit -> result.
-        asks: the models of a stage that asks some; such jobs, and those of the whole build, stay in its process.
+        models: the models of a stage that asks some; such jobs, and those of the whole build, stay in its process.
         config: for the stages of the whole build.
         keys: API keys, for the same.
         limits: of each stage, in a process that may end at them.
@@ -44,7 +44,7 @@ class Job:
     outputs: Mapping[str, Mapping[str, Result]]
     raw: RawInput | None
     folder: Path
-    asks: tuple[Ask, ...] = ()
+    models: tuple[Ask, ...] = ()
     config: BuildConfig | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     progress: Progress = no_progress
@@ -106,8 +106,8 @@ def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | N
         folder=job.folder,
         results=results,
         raw=raw if spec.reads_raw else None,
-        human_input=job.raw.human_input if job.raw and spec.hears else None,
-        asks=job.asks,
+        human_input=job.raw.human_input if job.raw and spec.reads_human_input else None,
+        models=job.models,
         whole_config=job.config,
         keys=job.keys,
         progress=job.progress,

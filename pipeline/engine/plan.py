@@ -14,7 +14,7 @@ from pipeline.engine.code import code_digest
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
 from pipeline.engine.manifest import RESULTS, SHORT, Entry, Lineage, Manifest, ReusedPack, Why
-from pipeline.engine.stage import STORE, Stage, StageContext, whole
+from pipeline.engine.stage import STORE, Stage, StageContext, always_complete
 from pipeline.engine.store import Result, Store
 
 WHOLE: Final = "build/all"  # the unit of the stages of the whole build
@@ -29,9 +29,9 @@ class StageSpec:
 
     Attributes:
         of_build: whether its unit is the whole build.
-        takes: the stages whose results it needs: as it calls them, and whose results these are.
-        may_take: the same of the stages whose results it looks at where they are there.
-        depends: see `Stage`.
+        requires: the stages whose results it needs: as it calls them, and whose results these are.
+        optional: the same of the stages whose results it looks at where they are there.
+        part_digests: see `Stage`.
         config: digest of the settings.
         code: digest of the code.
         modules: the modules whose code that is, with all that they import.
@@ -40,14 +40,14 @@ class StageSpec:
     stage: str
     suffix: str
     run: Callable[[StageContext], bytes]
-    beside: Callable[[Path], dict[str, str]]
-    is_whole: Callable[[bytes, Path], bool]
+    other_files: Callable[[Path], dict[str, str]]
+    is_complete: Callable[[bytes, Path], bool]
     of_build: bool
     reads_raw: bool
-    hears: bool
-    takes: tuple[tuple[str, str], ...]
-    may_take: tuple[tuple[str, str], ...]
-    depends: Callable[[StageContext], Mapping[str, str]]
+    reads_human_input: bool
+    requires: tuple[tuple[str, str], ...]
+    optional: tuple[tuple[str, str], ...]
+    part_digests: Callable[[StageContext], Mapping[str, str]]
     settings: Mapping[str, Any]
     config: str
     code: str
@@ -57,15 +57,15 @@ class StageSpec:
         """The results that the stage receives for a unit; None where a required one is missing."""
         units = {unit} if not self.of_build else self._scenes(outputs)
         found = {}
-        for name, source in (*self.takes, *self.may_take):
+        for name, source in (*self.requires, *self.optional):
             there = outputs.get(source, {})
             chosen = sorted(there.keys() & units) or sorted(there.keys() & {WHOLE})
             found[name] = tuple((u, there[u]) for u in chosen)
-        return None if any(not found[name] for name, _ in self.takes) else found
+        return None if any(not found[name] for name, _ in self.requires) else found
 
     def _scenes(self, outputs: Outputs) -> set[str]:
         """The scenes that have all results that it needs."""
-        needed = [set(outputs.get(source, {})) - {WHOLE} for _, source in self.takes]
+        needed = [set(outputs.get(source, {})) - {WHOLE} for _, source in self.requires]
         return set.intersection(*needed) if needed else set()
 
 
@@ -76,7 +76,7 @@ class Step:
     Attributes:
         before: what the last manifest says of it.
         found: its results in the store, by key.
-        asked: whether it is run although its result may be there.
+        is_forced: whether it is run although its result may be there.
         entry: what the plan says of it: with an output where a result is there, without a key where what it is made
             from is not known yet; None where none was expected.
     """
@@ -85,7 +85,7 @@ class Step:
     unit: str
     before: Entry | None
     found: Mapping[str, Result]
-    asked: bool = False
+    is_forced: bool = False
     entry: Entry | None = None
 
     def decide(self, taken: StageInputs, raw: RawInput | None, folder: Path) -> Entry:
@@ -99,18 +99,18 @@ class Step:
             for name, found in results.items()
         }
         context = StageContext(self.unit, spec.settings, folder, results)
-        parts |= {f"{RESULTS}{name}": part for name, part in spec.depends(context).items()}
+        parts |= {f"{RESULTS}{name}": part for name, part in spec.part_digests(context).items()}
         parts |= raw.parts if raw and spec.reads_raw else {}
-        parts |= raw.human_input.parts if raw and spec.hears else {}
-        parts |= spec.beside(folder)
+        parts |= raw.human_input.parts if raw and spec.reads_human_input else {}
+        parts |= spec.other_files(folder)
         inputs = digest_of(parts)
         key = digest_of([spec.stage, self.unit, inputs, spec.config, spec.code])
         short = {name: digest[:SHORT] for name, digest in parts.items()}
         entry = Entry(spec.stage, self.unit, key, inputs, spec.config, spec.code, "asked", parts=short)
-        if self.asked:
+        if self.is_forced:
             return entry
         found = self.found.get(key)
-        if found is not None and _is_whole(spec, found, folder):
+        if found is not None and _is_complete(spec, found, folder):
             if self.before and self.before.key == key and self.before.output == found:
                 return replace(self.before, why="reused")  # whose texts are in memory already
             return replace(entry, why="reused", output=found)
@@ -119,12 +119,12 @@ class Step:
     @property
     def is_new(self) -> bool:
         """Whether it is sure to run whatever its inputs are: there is no result, and never was one."""
-        return self.before is None and not self.found and not self.asked
+        return self.before is None and not self.found and not self.is_forced
 
     @property
     def _undecided(self) -> Entry:
         """The entry while its inputs are not looked at."""
-        why: Why = "asked" if self.asked else "new" if self.before is None else "input"
+        why: Why = "asked" if self.is_forced else "new" if self.before is None else "input"
         return Entry(self.spec.stage, self.unit, "", "", self.spec.config, self.spec.code, why)
 
     def planned(self, taken: StageInputs, raw: RawInput | None, folder: Path) -> Step:
@@ -152,16 +152,16 @@ class Step:
         return "config" if before.config != entry.config else "code"
 
 
-def _is_whole(spec: StageSpec | Stage, found: Result, folder: Path) -> bool:
+def _is_complete(spec: StageSpec | Stage, found: Result, folder: Path) -> bool:
     """Whether a result and what belongs to it are there; a damaged one is made again."""
     store = Store(folder / STORE)
-    if spec.is_whole is whole:
+    if spec.is_complete is always_complete:
         return store.is_sound(found)
     try:
         raw = store.get(found)
     except StoreError:
         return False
-    return spec.is_whole(raw, folder)
+    return spec.is_complete(raw, folder)
 
 
 class Planner:
@@ -208,7 +208,7 @@ class Planner:
             readers = {raw.reader.name: raw for raw in self.inputs.values()} if stage.needs_roots else {"": None}
             for name, raw in sorted(readers.items()):
                 spec = self._spec(stage, raw)
-                specs[stage.unit].append([stage.name, name, spec.config, spec.code, spec.beside(self._folder)])
+                specs[stage.unit].append([stage.name, name, spec.config, spec.code, spec.other_files(self._folder)])
         scenes, packs = digest_of(specs["scene"]), dict[str, list[Any]]()
         for unit, raw in sorted(self.inputs.items()):
             packs.setdefault(pack_of(unit), []).append([unit, raw.parts, raw.human_input.parts])
@@ -237,13 +237,13 @@ class Planner:
             stage, results = self._stages[name], list(of_units.values())
             if stage.unit == "scene" and not (
                 store.are_sound(results, bits)
-                if stage.is_whole is whole
-                else all(_is_whole(stage, result, self._folder) for result in results)
+                if stage.is_complete is always_complete
+                else all(_is_complete(stage, result, self._folder) for result in results)
             ):
                 return False
         return True
 
-    def reusable_whole(self, signatures: Mapping[str, str], are_whole: bool) -> ReusedPack | None:
+    def reusable_build(self, signatures: Mapping[str, str], are_whole: bool) -> ReusedPack | None:
         """The pack of the stages that look at all scenes, where these and all that they are made from are the same.
 
         To be asked only where all packs are reused; None where a result is missing or not whole.
@@ -253,13 +253,15 @@ class Planner:
         table = before.table(bits)
         is_same = before.planned == signatures and not table["output"].null_count
         made = {name: own[WHOLE] for name, own in before.results({WHOLE}).items()} if is_same else {}
-        if made and (are_whole or all(_is_whole(self._stages[n], result, self._folder) for n, result in made.items())):
+        if made and (
+            are_whole or all(_is_complete(self._stages[n], result, self._folder) for n, result in made.items())
+        ):
             return ReusedPack.of(before, bits, table)
         return None
 
     def sources(self, group: Iterable[Stage]) -> set[str]:
         """The stages whose results some stages take."""
-        pairs = ((name, stage) for stage in group for name in (*stage.takes, *stage.may_take))
+        pairs = ((name, stage) for stage in group for name in (*stage.requires, *stage.optional))
         return {source for name, stage in pairs if (source := self._source(name, stage))}
 
     def plan_group(
@@ -307,7 +309,7 @@ class Planner:
         return {WHOLE: before.output} if before and before.output and found == {WHOLE: None} else found
 
     def _units(self, stage: Stage, outputs: Outputs, units: Collection[str] | None) -> Iterable[str]:
-        source = None if not stage.takes or stage.reads_raw else self._source(stage.takes[0], stage) or ""
+        source = None if not stage.requires or stage.reads_raw else self._source(stage.requires[0], stage) or ""
         found = self.inputs.keys() if source is None else outputs.get(source, {}).keys()
         return sorted(found if units is None else found & units)
 
@@ -331,14 +333,14 @@ class Planner:
                 stage=stage.name,
                 suffix=stage.suffix,
                 run=stage.run,
-                beside=stage.beside,
-                is_whole=stage.is_whole,
+                other_files=stage.other_files,
+                is_complete=stage.is_complete,
                 of_build=stage.unit == "build",
                 reads_raw=stage.reads_raw,
-                hears=stage.hears,
-                takes=tuple((name, self._source(name, stage) or "") for name in stage.takes),
-                may_take=tuple((name, source) for name in stage.may_take if (source := self._source(name, stage))),
-                depends=stage.depends,
+                reads_human_input=stage.reads_human_input,
+                requires=tuple((name, self._source(name, stage) or "") for name in stage.requires),
+                optional=tuple((name, source) for name in stage.optional if (source := self._source(name, stage))),
+                part_digests=stage.part_digests,
                 settings=settings,
                 config=digest_of(settings),
                 code=code_digest(roots),
@@ -355,7 +357,7 @@ def source_of(name: str, taker: Stage, stages: Mapping[str, Stage], config: Buil
     """
     stage: Stage | None = stages[name]
     while stage is not None and not stage.is_wanted(config):
-        stage = stages[stage.passes_on] if stage.passes_on else None
+        stage = stages[stage.fallback] if stage.fallback else None
     for other in takewhile(lambda one: one.name != taker.name, stages.values()):
         if other.replaces == name and other.is_wanted(config):
             stage = other

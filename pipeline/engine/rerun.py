@@ -35,7 +35,7 @@ def units_again(
 
     Raises ConfigError where there is none.
     """
-    sources = [source_of(name, stage, stages, config) or name for name in stage.takes]
+    sources = [source_of(name, stage, stages, config) or name for name in stage.requires]
     outputs = previous.results()
     there = [set(outputs.get(source, {})) for source in sources] or [{u for s, u in previous if s == stage.name}]
     for name, units in zip(sources or [stage.name], there, strict=True):
@@ -84,7 +84,7 @@ def _behind(first: Stage, stages: Iterable[Stage]) -> set[str]:
     behind: set[str] = set()
     taken = {first.name, first.replaces or first.name}
     for stage in dropwhile(lambda one: one.name != first.name, stages):
-        if stage.name != first.name and taken & {*stage.takes, stage.passes_on} and stage.unit == "scene":
+        if stage.name != first.name and taken & {*stage.requires, stage.fallback} and stage.unit == "scene":
             behind.add(stage.name)
             taken |= {stage.name, stage.replaces or stage.name}
     return behind
@@ -127,7 +127,7 @@ def _older_results_message(stage: Stage, stages: Mapping[str, Stage], config: Bu
     todo = [stage]
     while todo:
         one = todo.pop()
-        for name in (*one.takes, *one.may_take):
+        for name in (*one.requires, *one.optional):
             source = source_of(name, one, stages, config)
             if source is not None and source not in behind:
                 behind.add(source)

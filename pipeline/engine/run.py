@@ -45,7 +45,7 @@ def groups_of(stages: Iterable[Stage], config: BuildConfig) -> list[list[Stage]]
     groups: list[list[Stage]] = []
     joins = False
     for stage in stages:
-        anywhere = stage.unit == "scene" and not stage.asks(config)
+        anywhere = stage.unit == "scene" and not stage.models(config)
         if joins and anywhere:
             groups[-1].append(stage)
         else:
@@ -82,7 +82,7 @@ class Runner:
 
     Attributes:
         outcome: what was done so far.
-        made: the rows that name the results of earlier stages; None: those of the outcome.
+        earlier: the rows that name the results of earlier stages; None: those of the outcome.
         units: the scenes that stages are run for; None: all inputs.
         plan: the rows of a plan of this build; scenes that reuse all by it are not planned again.
     """
@@ -92,18 +92,18 @@ class Runner:
     inputs: Mapping[str, RawInput]
     planner: Planner
     execute: Execute
-    here: LocalExecutor
+    run_local: LocalExecutor
     progress: Progress
     keys: Mapping[str, str]
     outcome: Outcome
     lease: Lease | None = None
-    made: Manifest | None = None
+    earlier: Manifest | None = None
     units: Collection[str] | None = None
     plan: Manifest | None = None
 
     def run(self, group: Sequence[Stage]) -> None:
         """Plans a group of stages, runs what must run, and notes what became of it."""
-        made = self.outcome.entries if self.made is None else self.made
+        made = self.outcome.entries if self.earlier is None else self.earlier
         units = self.inputs.keys() if self.units is None else self.units
         money = Money(limit_cost=self.config.limit_cost)
         if group[0].unit == "build":
@@ -187,10 +187,10 @@ class Runner:
             return ()
         if first.unit == "build":
             mine = [replace(j, config=self.config, keys=self.keys, progress=self.progress) for j in jobs]
-            return self.here(first.name, lambda: run_here(first.name, [mine]))
-        models = first.asks(self.config)
+            return self.run_local(first.name, lambda: run_here(first.name, [mine]))
+        models = first.models(self.config)
         if models:
-            return self.here(first.name, lambda: _run_asking(models, jobs, self.folder, self.keys, money))
+            return self.run_local(first.name, lambda: _run_asking(models, jobs, self.folder, self.keys, money))
         label = first.name if first is last else f"{first.name} to {last.name}"
         return self.execute(label, batches_of(jobs))
 
@@ -213,7 +213,7 @@ def _run_asking(
     ):
         asks = tuple(partial(session.ask, model.name) for model in models)
         try:
-            yield from threads.map(run_job, [replace(job, asks=asks) for job in jobs])
+            yield from threads.map(run_job, [replace(job, models=asks) for job in jobs])
         except BaseException:
             session.close()  # else the calls under way would be waited for to their end
             raise

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from pipeline.release.released import Released
 
 
-def nothing_beside(folder: Path) -> dict[str, str]:
-    """The default of `Stage.beside`: the stage reads nothing in the build's folder besides results."""
+def no_other_files(folder: Path) -> dict[str, str]:
+    """The default of `Stage.other_files`: the stage reads nothing in the build's folder besides results."""
     return {}
 
 
-def whole(result: bytes, folder: Path) -> bool:
+def always_complete(result: bytes, folder: Path) -> bool:
     """The default of the completeness check, for stages whose result is all that they write: always complete."""
     return True
 
 
-def on_whole_results(context: StageContext) -> dict[str, str]:
-    """The default of `Stage.depends`."""
+def no_part_digests(context: StageContext) -> dict[str, str]:
+    """The default of `Stage.part_digests`."""
     return {}
 
 
@@ -45,21 +45,21 @@ class Stage:
         module: the module that defines the stage (``__name__``); its imports are the stage's code.
         run: returns the bytes of the result. Raises RawDataError if the raw data of the unit cannot be used.
         unit: what the stage runs for: each scene, or the build as a whole.
-        takes: stages whose results are required. The stage runs for each scene that has all of them. A stage of the
+        requires: stages whose results are required. The stage runs for each scene that has all of them. A stage of the
             whole build gets the results of these scenes, and does not run if there is no such scene.
-        may_take: stages whose results are optional.
-        depends: for results that only a part of matters for a scene: by stage, the digest of that part.
+        optional: stages whose results are optional.
+        part_digests: for results that only a part of matters for a scene: by stage, the digest of that part.
         reads_raw: whether the stage reads raw data.
-        hears: whether the stage reads human input about the scene.
+        reads_human_input: whether the stage reads human input about the scene.
         settings: every part of the configuration that the result depends on, as JSON-like values.
         uses: modules that run beyond the imports of ``module``, such as those from a registry, for a configuration and,
             in a stage of scenes, a reader (whose own module need not be named).
         is_wanted: whether a configuration includes this stage.
-        passes_on: the stage whose result replaces this one's for later stages if this one is switched off; None: none.
+        fallback: the stage whose result replaces this one's for later stages if this one is switched off; None: none.
         replaces: the stage whose results this one changes: later stages that take those get this one's; None: none.
-        beside: other files that the stage reads in the build's folder: name -> digest.
-        is_whole: whether the files beside the result are complete, and nothing remains to be tried again.
-        asks: models that the stage queries. Their limits hold for the build, so the stage runs in the build's process.
+        other_files: other files that the stage reads in the build's folder: name -> digest.
+        is_complete: whether the files beside the result are complete, and nothing remains to be tried again.
+        models: those that the stage queries. Their limits hold for the build, so the stage runs in the build's process.
         folders: folders of the build, beside the store, that the stage writes into.
         summary: the part of the result that the end of a build shows.
     """
@@ -69,26 +69,26 @@ class Stage:
     module: str
     run: Callable[[StageContext], bytes]
     unit: Literal["scene", "build"] = "scene"
-    takes: tuple[str, ...] = ()
-    may_take: tuple[str, ...] = ()
-    depends: Callable[[StageContext], Mapping[str, str]] = on_whole_results
+    requires: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    part_digests: Callable[[StageContext], Mapping[str, str]] = no_part_digests
     reads_raw: bool = False
-    hears: bool = False
+    reads_human_input: bool = False
     settings: Callable[[BuildConfig], dict[str, Any]] = lambda config: {}
     uses: Callable[[BuildConfig, Reader | None], tuple[str, ...]] = lambda config, reader: ()
     is_wanted: Callable[[BuildConfig], bool] = lambda config: True
-    passes_on: str | None = None
+    fallback: str | None = None
     replaces: str | None = None
-    beside: Callable[[Path], dict[str, str]] = nothing_beside
-    is_whole: Callable[[bytes, Path], bool] = whole
-    asks: Callable[[BuildConfig], tuple[ModelSpec, ...]] = lambda config: ()
+    other_files: Callable[[Path], dict[str, str]] = no_other_files
+    is_complete: Callable[[bytes, Path], bool] = always_complete
+    models: Callable[[BuildConfig], tuple[ModelSpec, ...]] = lambda config: ()
     folders: tuple[str, ...] = ()
     summary: Callable[[bytes], Released] | None = None
 
     @property
     def needs_roots(self) -> bool:
         """Whether it reads a scene's raw inputs, beyond the results of other stages."""
-        return self.reads_raw or self.hears
+        return self.reads_raw or self.reads_human_input
 
 
 STORE: Final = "store"  # folder of a build
@@ -115,10 +115,10 @@ class StageContext:
         unit: "dataset/name" of the scene, or the name of the whole build's unit.
         settings: the values of `Stage.settings`, the only part of the configuration that the result depends on.
         folder: of the build.
-        results: of the stages in `Stage.takes`: for a scene those of this scene, for the build those of all scenes.
+        results: of the stages in `Stage.requires`: for a scene those of this scene, for the build those of all scenes.
         raw: the scene's raw data, for a stage that reads them.
         human_input: corrections and verdicts about the scene, for a stage that hears them.
-        asks: functions that query the models, in the order of `Stage.asks`, in a stage of scenes.
+        models: functions that query the models, in the order of `Stage.models`, in a stage of scenes.
         whole_config: for a stage of the build: how to work, without effect on the result, such as the number of
             concurrent requests or the address of a server.
         code: digest of the stage's code.
@@ -133,7 +133,7 @@ class StageContext:
     results: Results = field(default_factory=dict)
     raw: RawScene | None = None
     human_input: HumanInput | None = None
-    asks: tuple[Ask, ...] = ()
+    models: tuple[Ask, ...] = ()
     whole_config: BuildConfig | None = None
     code: str = ""
     keys: Mapping[str, str] = field(default_factory=dict)

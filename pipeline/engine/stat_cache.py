@@ -63,7 +63,7 @@ class StatCache:
                 self._listed[key] = refs
                 return Listing(tuple(SceneRef(*ref) for ref in refs), ())
         listing = list_within(reader, root, limits)
-        if not listing.broken and not any(ref.beside for ref in listing.scenes):
+        if not listing.broken and not any(ref.compared_with for ref in listing.scenes):
             self._listed[key] = [(ref.id, ref.files, ref.stamp, ref.span) for ref in listing.scenes]
         return listing
 

@@ -262,7 +262,7 @@ class Header:
         channels: 1 grey, 3 colour (a palette is), 4 CMYK of a JPEG, and with transparency of a PNG.
         progressive: whether it is sent coarse to fine; then a decoder holds all coefficients at once.
         scans: how often its decoder goes over it; 1 for most.
-        whole: whether its end is there.
+        is_complete: whether its end is there.
     """
 
     kind: Literal["JPEG", "PNG"]
@@ -272,7 +272,7 @@ class Header:
     channels: int
     progressive: bool
     scans: int
-    whole: bool
+    is_complete: bool
 
 
 def header_of(raw: bytes) -> Header | None:
@@ -311,7 +311,7 @@ def _jpeg(raw: bytes) -> Header | None:
         channels=channels,
         progressive=marker in _PROGRESSIVE,
         scans=raw.count(b"\xff\xda", at),  # in coded data 0xFF is followed by 0x00
-        whole=raw.rfind(_END_OF_IMAGE) > at,
+        is_complete=raw.rfind(_END_OF_IMAGE) > at,
     )
 
 
@@ -329,5 +329,5 @@ def _png(raw: bytes) -> Header | None:
         channels=_PNG_CHANNELS[colours],
         progressive=bool(interlaced),
         scans=7 if interlaced else 1,
-        whole=b"IEND" in raw[-64:],
+        is_complete=b"IEND" in raw[-64:],
     )

@@ -297,14 +297,14 @@ class SceneAuthoring(Generic[V]):
 
     Attributes:
         view: it, as the tasks of the benchmark see it.
-        asks: the model that writes and, if there is one, a second that answers, each through its cache.
+        models: the model that writes and, if there is one, a second that answers, each through its cache.
         shows: what each of them is shown; None: nothing.
         count: how many questions are wanted of each target.
         kept: how often the questions kept so far have an answer, or a text.
     """
 
     view: V
-    asks: Sequence[Ask]
+    models: Sequence[Ask]
     shows: Sequence[VisualInputs | None]
     count: int
     kept: Counter[str] = field(default_factory=Counter)
@@ -312,7 +312,7 @@ class SceneAuthoring(Generic[V]):
     @property
     def second_shown(self) -> VisualInputs | None:
         """The second model's visual inputs; None: nothing, or there is no second model."""
-        return self.shows[1] if len(self.asks) > 1 else None
+        return self.shows[1] if len(self.models) > 1 else None
 
 
 S = TypeVar("S", bound=SceneAuthoring[Any])
@@ -433,7 +433,7 @@ class ModelAuthor(Generic[V, S, T]):
         first = left + self.guessing * GUESSES * items
         return first, *((ANSWERED if own else self.unseen) * items for own in sees[1:])
 
-    def is_whole(self, reasons: Collection[str]) -> bool:
+    def is_complete(self, reasons: Collection[str]) -> bool:
         """Whether every call had an answer, by the reasons of the refusals: others are made in the next build."""
         return not any(f"{step}_{kind}" in reasons for step in self.steps for kind in UNANSWERED)
 
@@ -451,7 +451,7 @@ class ModelAuthor(Generic[V, S, T]):
             return
         try:
             schema, shown, fields = self.prompt_arguments(scene, target)
-            again = take(self.step, scene.asks[0], schema, shown, **fields | {"refused": refused})["questions"]
+            again = take(self.step, scene.models[0], schema, shown, **fields | {"refused": refused})["questions"]
         except RefusedItemError as failure:
             case = self.unwritten(target, len(cases) + 1)
             case.refusal = failure.rejection
@@ -465,7 +465,7 @@ class ModelAuthor(Generic[V, S, T]):
         wanted = scene.count if self.each_missing else 1
         try:
             schema, shown, fields = self.prompt_arguments(scene, target)
-            found = take(self.step, scene.asks[0], schema, shown, **fields)["questions"]
+            found = take(self.step, scene.models[0], schema, shown, **fields)["questions"]
             missing = make_rejection(self.missing, len(found), wanted, "questions")
         except RefusedItemError as refused:
             missing = refused.rejection

@@ -27,14 +27,14 @@ class Splits:
         column: names the split of a question.
         names: of the splits, each with a table, empty or not.
         group: column of what no two splits share.
-        said: what they are, for the card.
+        description: what they are, for the card.
     """
 
     folder: str
     column: str
     names: tuple[str, ...]
     group: str
-    said: str
+    description: str
 
 
 def schema_of(table: ColumnTable) -> pa.Schema:
@@ -52,14 +52,14 @@ class Columns:
         table: makes that table of questions (`tables.QUESTIONS`) and the ids of those that bias pruning took.
         row: a released row in the columns of `REQUIRED` (and, where it has them, ``dataset`` and ``options``); None
             for a row with other columns than the benchmark's.
-        said: column -> what it holds, in a few words, for all of the schema.
+        descriptions: column -> what it holds, in a few words, for all of the schema.
         splits: how it is divided; None: not.
     """
 
     schema: pa.Schema
     table: Callable[[pa.Table, Collection[int]], pa.Table]
     row: Callable[[dict[str, Any]], dict[str, Any] | None]
-    said: Mapping[str, str]
+    descriptions: Mapping[str, str]
     splits: Splits | None = None
 
     @classmethod

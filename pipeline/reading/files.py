@@ -31,14 +31,14 @@ class SceneRef:
         stamp: changes whenever the scene's raw data may have changed: a digest of its bytes, or where those are too
             many to read each time, of names, sizes and modification times.
         span: first and one-past-last byte, for scenes that share a file.
-        beside: other scenes of the root with which it is compared; ``stamp`` changes with theirs.
+        compared_with: other scenes of the root with which it is compared; ``stamp`` changes with theirs.
     """
 
     id: str
     files: tuple[str, ...]
     stamp: str
     span: tuple[int, int] | None = None
-    beside: tuple[SceneRef, ...] = ()
+    compared_with: tuple[SceneRef, ...] = ()
 
     @property
     def dataset(self) -> str:

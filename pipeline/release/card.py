@@ -90,7 +90,7 @@ def dataset_card(
         | _of_tables(parts, benchmark)
         | _of_scenes(scenes, settings, benchmark)
         | _of_counts(summary)
-        | {"told": _told(summary, benchmark.card.told), "own_remarks": remarked}
+        | {"told": _told(summary, benchmark.card.full_findings), "own_remarks": remarked}
         | text_only_context(summary["blind"], settings, summary["models"], benchmark.card.given_away)
         | {name: sum(row.get(r, 0) for row in summary["rejections"].values()) for r, name in HELD.items()}
         | {"unanswered": unanswered([ModelTotals.model_validate(model) for model in summary["models"]])}
@@ -271,7 +271,7 @@ def known_weaknesses(rows: Sequence[Row], questions: Mapping[str, int]) -> tuple
             if (found := row.get(split)) and found["earned"]:
                 best = _best(found)
                 weak |= best.points > GUESSED_ABOVE
-                told.append(f"{label} {found['n']} {best.told} ({best.attacker}: {_known_by(best.attacker)})")
+                told.append(f"{label} {found['n']} {best.in_words} ({best.attacker}: {_known_by(best.attacker)})")
         if weak:
             guessed.append(f"{row['task']}: {'; '.join(told)}")
         if (left := row["debiased"]) and left["n"] < min(FEW, row["released"]["n"]):
@@ -364,12 +364,12 @@ class _Best(NamedTuple):
     error: float | None
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The points with their error."""
         return f"{self.points:.1f}" if self.error is None else f"{self.points:.1f} ± {100 * self.error:.1f}"
 
     def __str__(self) -> str:
-        return f"{self.told} ({self.earned:.3f} {self.attacker})"
+        return f"{self.in_words} ({self.earned:.3f} {self.attacker})"
 
 
 def _best(found: Row) -> _Best:

@@ -351,7 +351,7 @@ class Cause:
     name: str
     changes: int
     scenes: int
-    told: str
+    description: str
 
 
 @dataclass(frozen=True)

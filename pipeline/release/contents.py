@@ -99,7 +99,7 @@ class ReleaseInputs:
         benchmark: whose columns, card and pictures it has.
         blind: what stages `blind`, `filter` and `prune` found.
         reviewed: what stage `review` found.
-        whole: the scenes with their bulky facts too, one after the other.
+        whole_scenes: the scenes with their bulky facts too, one after the other.
         pictures: those of questions that other stages drew, one table per scene (`tables.PICTURES`).
         frames: the evenly spaced frames of all scenes' videos (`tables.FRAMES`).
         videos: the delivered ones (`tables.VIDEO_FILES`).
@@ -116,7 +116,7 @@ class ReleaseInputs:
     benchmark: Benchmark[Any, Any]
     blind: BlindResults = field(default_factory=BlindResults)
     reviewed: Reviewed = field(default_factory=Reviewed)
-    whole: Callable[[], Iterable[AnyScene]] = lambda: ()
+    whole_scenes: Callable[[], Iterable[AnyScene]] = lambda: ()
     pictures: Callable[[], Iterable[pa.Table]] = lambda: ()
     frames: Callable[[], pa.Table] = FRAMES.empty_table
     twins: Callable[[], pa.Table] = TWINS.empty_table
@@ -177,7 +177,7 @@ class SceneTotals:
         self.findings = sorted(self.findings + told["findings"], key=lambda row: row[0])
         self.fixes = sorted(self.fixes + told["fixes"], key=lambda row: row[1])
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """All of it as JSON-like values."""
         return vars(self) | {"readers": sorted(self.readers)}
 
@@ -186,15 +186,15 @@ class SortedOut(NamedTuple):
     """The selected questions of a shard: all but unchecked ones, those that stay by id, and numbers of rejections.
 
     ``held`` has those that are held back, by configuration (`released.HELD`) and id; they are counted among the
-    rejections, by task and reason. ``silent`` has the scenes of which no question stays, with the number of their
-    rejections by reason.
+    rejections, by task and reason. ``unasked_scenes`` has the scenes of which no question stays, with the number of
+    their rejections by reason.
     """
 
     offered: pa.Table
     kept: pa.Table
     held: dict[str, pa.Table]
     reasons: Counter[tuple[str, str]]
-    silent: dict[str, dict[str, int]]
+    unasked_scenes: dict[str, dict[str, int]]
 
 
 def sort_out(inputs: ReleaseInputs, rejected: TableFile) -> SortedOut:
@@ -261,7 +261,9 @@ def scene_records(asked: pa.Table, inputs: ReleaseInputs) -> SceneRecords | None
     benchmark = inputs.benchmark
     if benchmark.scene_records is None:
         return None
-    return benchmark.scene_records(inputs.whole(), benchmark.rules.model_validate(inputs.settings["rules"]), asked)
+    return benchmark.scene_records(
+        inputs.whole_scenes(), benchmark.rules.model_validate(inputs.settings["rules"]), asked
+    )
 
 
 def release_tables(
@@ -389,7 +391,7 @@ def counts_of(
         "answers": {task: _numbers(part["answer"]) for task, part in chosen.groupby("task")},
         "letters": {task: _numbers(part["ground_truth"]) for task, part in chosen.groupby("task")},
         "flags": dict(sorted(Counter(f for flags in rows["flags"].dropna() for f in flags).items())),
-        "silent": sorted_out.silent,
+        "silent": sorted_out.unasked_scenes,
         "budgets": _in_budgets(tables.get((BUDGETS, inputs.split))),
         "splits": _splits(tables, inputs.benchmark),
     }

@@ -58,7 +58,7 @@ class PublishedRelease(NamedTuple):
         return [found for found in self.gates if not found.passed]
 
     @property
-    def told(self) -> str:
+    def missed_gates(self) -> str:
         """The gates that it did not pass, with figure and limit."""
         return "; ".join(found.line for found in self.failed)
 

@@ -208,7 +208,7 @@ def columns_of(benchmark: Benchmark[Any, Any], folder: str) -> Mapping[str, str]
     """Column -> what it holds, of the tables in a folder of a benchmark's release."""
     splits = benchmark.columns.splits
     if folder == TWIN:
-        return {**COLUMN_DOCS, **benchmark.columns.said, "frames": COLUMN_DOCS["shown"]}
+        return {**COLUMN_DOCS, **benchmark.columns.descriptions, "frames": COLUMN_DOCS["shown"]}
     if folder == COMMITMENTS:
         return {**COLUMN_DOCS, "sha256": COLUMN_DOCS["commitment"]}
     if folder == VIDEOS_TABLE:
@@ -217,9 +217,9 @@ def columns_of(benchmark: Benchmark[Any, Any], folder: str) -> Mapping[str, str]
             **{name: COLUMN_DOCS[f"video_{name}"] for name in ("scene", "sha256", "from_s", "until_s")},
         }
     if folder == MAPS:
-        return {**benchmark.columns.said, "of": COLUMN_DOCS["map_of"]}
+        return {**benchmark.columns.descriptions, "of": COLUMN_DOCS["map_of"]}
     is_public = folder in PUBLIC or budget_of(folder) is not None or (splits is not None and folder == splits.folder)
-    return benchmark.columns.said if is_public else COLUMN_DOCS
+    return benchmark.columns.descriptions if is_public else COLUMN_DOCS
 
 
 def review_table(asked: pa.Table, reviewed: Reviewed) -> pa.Table:

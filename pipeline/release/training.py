@@ -47,13 +47,13 @@ class TrainingExample:
         turns: what is asked and replied, in order; the media come before the first.
         videos: their paths.
         images: theirs.
-        told: further columns: ids, groups, the canary.
+        columns: further columns: ids, groups, the canary.
     """
 
     turns: tuple[tuple[str, str], ...]
     videos: tuple[str, ...]
     images: tuple[str, ...]
-    told: Mapping[str, Any]
+    columns: Mapping[str, Any]
 
 
 def evened(proofs: pa.Table, per_task: int | None) -> tuple[set[int], dict[int, str]]:
@@ -186,25 +186,25 @@ def _messages(one: TrainingExample, media: Callable[[str, str], dict[str, Any]])
 
 def _sharegpt(one: TrainingExample) -> dict[str, Any]:
     return {"conversations": _conversations(one), "videos": list(one.videos), "images": list(one.images)} | dict(
-        one.told
+        one.columns
     )
 
 
 def _llava(one: TrainingExample) -> dict[str, Any]:
     images: Any = one.images[0] if len(one.images) == 1 else list(one.images)
     media = ({"video": one.videos[0]} if one.videos else {}) | ({"image": images} if one.images else {})
-    return dict(one.told) | media | {"conversations": _conversations(one)}
+    return dict(one.columns) | media | {"conversations": _conversations(one)}
 
 
 def _qwen(one: TrainingExample) -> dict[str, Any]:
-    return {"messages": _messages(one, lambda kind, path: {"type": kind, kind: path})} | dict(one.told)
+    return {"messages": _messages(one, lambda kind, path: {"type": kind, kind: path})} | dict(one.columns)
 
 
 def _openai(one: TrainingExample) -> dict[str, Any]:
     def part(kind: str, path: str) -> dict[str, Any]:
         return {"type": f"{kind}_url", f"{kind}_url": {"url": path}}
 
-    return {"messages": _messages(one, part)} | dict(one.told)
+    return {"messages": _messages(one, part)} | dict(one.columns)
 
 
 # Name of a form -> a line of its file.

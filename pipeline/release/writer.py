@@ -114,7 +114,7 @@ def write_release(
 class _Shard(NamedTuple):
     """What a shard comes to, whose files lie in a folder: as JSON, and some of its questions."""
 
-    told: dict[str, Any]
+    summary: dict[str, Any]
     first: pa.Table  # for the picture of the card
     tiniest: pa.Table
     offered: pa.Table  # for what is guessed
@@ -130,7 +130,7 @@ def _make(place: Path, inputs: ReleaseInputs, number: int, of: int) -> _Shard:
     shard = _write_shard(made, inputs, number, of)
     for name, table in zip(_Shard._fields[1:], shard[1:], strict=True):
         write_atomically(made / f"{name}.parquet", table_bytes(table))
-    told = shard.told | {"verdicts": verdicts_digest(inputs, shard.offered["id"])}
+    told = shard.summary | {"verdicts": verdicts_digest(inputs, shard.offered["id"])}
     write_atomically(made / _STATE, json.dumps(told).encode())
     with translate_os_errors(place.parent):
         made.rename(place)
@@ -175,7 +175,7 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int) -> _
         (row["file"], row["picture"]) for table in inputs.pictures() for row in table.to_pylist() if row["id"] in kept
     )
     pictures: dict[str, str] = {}
-    for file, raw in chain(benchmark.pictures(shown, inputs.whole).items(), drawn):
+    for file, raw in chain(benchmark.pictures(shown, inputs.whole_scenes).items(), drawn):
         _write(folder, pictures, file, raw)
     of_scenes: dict[str, str] = {}
     for file, raw in (records.files if records else {}).items():
@@ -187,7 +187,7 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int) -> _
         "rejected": [rejected.num_rows, rejected.nbytes],
         "pictures": sorted(pictures),
         "records": sorted(of_scenes),
-        "scenes": totals.told(),
+        "scenes": totals.as_json(),
         "counts": counts_of(found, tables, inputs),
         "remarks": [[*key, n] for key, n in benchmark.card.counts(asked).items()],
         "states": _states_of(asked, inputs.reviewed),
@@ -295,7 +295,7 @@ class _Release:
 
     def take(self, place: Path, shard: _Shard, number: int, of: int) -> None:
         """Adds a shard whose files lie in a folder, which may be the release's own."""
-        told, sums = shard.told, dict(shard.told["sums"])
+        told, sums = shard.summary, dict(shard.summary["sums"])
         if place != self.folder:
             for name in told["records"]:
                 self._write(name, (place / name).read_bytes(), more=True)

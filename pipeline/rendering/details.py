@@ -78,7 +78,7 @@ class RejectionDetail(NamedTuple):
     guessed: tuple[BlindReplies, ...]
 
     @property
-    def told(self) -> str:
+    def measured_text(self) -> str:
         """The measured value and the limit; empty where nothing is measured for the reason."""
         if not self.measured:
             return ""

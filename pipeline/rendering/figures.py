@@ -36,17 +36,17 @@ class FunnelStep(NamedTuple):
     label: str
     left: int
     dropped: int
-    told: str
+    explanation: str
 
 
 class RejectionReason(NamedTuple):
-    """A reason for which candidates of a task were rejected; ``told`` explains it, "" where no text does."""
+    """A reason for which candidates of a task were rejected; ``explanation`` explains it, "" where no text does."""
 
     task: str
     reason: str
     by: str
     n: int
-    told: str
+    explanation: str
 
 
 class AnswerShare(NamedTuple):

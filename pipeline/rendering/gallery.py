@@ -162,7 +162,7 @@ def gallery(
             return [*head, text, _cut(shown.answer), picture, own, file, margin, list(one.budgets), marks]
         lost = one.dropped
         head = [str(lost.id), of_task[lost.task], of_scene[lost.scene], of_reason[lost.reason]]
-        return [*head, _cut(", ".join(lost.about)), lost.told, one.picture, [], file, None, [], []]
+        return [*head, _cut(", ".join(lost.about)), lost.measured_text, one.picture, [], file, None, [], []]
 
     everything: list[GalleryQuestion | GalleryRejection] = [*questions, *refused]
     for number, part in enumerate(_parts(everything, DETAILS)):

@@ -52,7 +52,7 @@ class NearMiss(NamedTuple):
     unit: str
 
     @property
-    def told(self) -> str:
+    def measured_text(self) -> str:
         """What was measured, and its limit."""
         return f"{in_unit(self.measured, self.unit)}, limit {in_unit(self.limit, self.unit)}"
 
@@ -136,7 +136,7 @@ def near_miss_figure(near: NearMiss, sketch: TopDownMap | None) -> bytes | None:
         return None
     length_m = measured if near.unit == "m" else None
     parts = [plan(sketch, near.about, length_m, near.reason)] if sketch and spoken_of(sketch, near.about) else []
-    return sheet_of(f"Rejected: {near.told}", [*parts, gauge(measured, limit, near.unit, "refused")])
+    return sheet_of(f"Rejected: {near.measured_text}", [*parts, gauge(measured, limit, near.unit, "refused")])
 
 
 def gauge(measured: float, limit: float, unit: str, beyond: str) -> SheetPart:
@@ -195,7 +195,7 @@ def plan(
     for thing in marked if len(marked) <= _MOST_NAMED else list({thing.label: thing for thing in marked}.values()):
         outline = ground.at(thing.outline)
         canvas.label("name", (outline[:, 0].mean(), outline[:, 1].min()), thing.label, 6.0)
-    return SheetPart(canvas, ground.told())
+    return SheetPart(canvas, ground.attributes())
 
 
 def _measure(

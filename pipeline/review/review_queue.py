@@ -95,7 +95,7 @@ class Board:
         """The answer of a reviewer to the item as it is now; None before."""
         return next((v.answer for v in self._current(item) if v.reviewer == reviewer and v.answer is not None), None)
 
-    def own(self, item: int, reviewer: str, role: Role) -> ReviewVerdict | None:
+    def verdict_of(self, item: int, reviewer: str, role: Role) -> ReviewVerdict | None:
         """A reviewer's verdict on the item as it is now."""
         return self._verdicts[item].get((self._items[item].content, reviewer, role))
 

@@ -48,7 +48,7 @@ class ImportedSheet(NamedTuple):
     """The yield of a file: events to append, how many rows say what is known already, and what was left out."""
 
     events: list[ReviewEvent]
-    known: int
+    already_known: int
     left_out: list[LeftOutRow]
 
 

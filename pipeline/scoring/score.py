@@ -271,7 +271,7 @@ class ScoreResults:
         rows: every figure in every metric that was measured.
         found: what is unusual -> the ids that it holds for, or the reasons of unread replies.
         logged: columns of the questions that `table` repeats.
-        beside: what stands beside each figure: what guessing earns, the same model's replies without the scene, or
+        comparisons: what stands beside each figure: what guessing earns, the same model's replies without the scene, or
             people's answers.
     """
 
@@ -281,7 +281,7 @@ class ScoreResults:
     rows: Sequence[ScoreRow]
     found: Mapping[str, Sequence[str]]
     logged: Sequence[str] = ()
-    beside: Beside = "prior"
+    comparisons: Beside = "prior"
 
     @property
     def left_out(self) -> bool:
@@ -300,8 +300,8 @@ class ScoreResults:
                 "low": row.low,
                 "high": row.high,
                 "standard_deviation": row.deviation,
-                _KEYS[self.beside][0]: row.prior,
-                _KEYS[self.beside][1]: row.above,
+                _KEYS[self.comparisons][0]: row.prior,
+                _KEYS[self.comparisons][1]: row.above,
             }
             for row in self.rows
         ]

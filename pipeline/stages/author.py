@@ -24,7 +24,7 @@ def run(context: StageContext) -> bytes:
     """The candidates from facts, and what a model wrote where the facts gave no question."""
     given = context.settings
     benchmark, names = BENCHMARKS[given["benchmark"]], given["tasks"]
-    if not context.asks or benchmark.author is None:
+    if not context.models or benchmark.author is None:
         raise ValueError("this stage asks a model")
     view = benchmark.view_of(read_scene(context.needed("describe")), given)
     film = context.bytes_of("video")
@@ -34,16 +34,16 @@ def run(context: StageContext) -> bytes:
     if declared:
         paths = [context.folder / facts["picture"] for facts in json.loads(declared)["pictures"]]
         shows = [picture_inputs(paths) if terms and "image" in terms[0] else None for terms in given["shows"]]
-    facts = benchmark.author.checked(view, read_table(context.needed("generate")), context.asks, shows)
+    facts = benchmark.author.checked(view, read_table(context.needed("generate")), context.models, shows)
     count = given["author"]["questions_per_task"]
-    written = benchmark.author.write(view, facts, context.asks, names, shows, count)
+    written = benchmark.author.write(view, facts, context.models, names, shows, count)
     return arrow_bytes(pa.concat_tables([facts, written]))
 
 
 def is_whole(result: bytes, folder: Path) -> bool:
     """Whether every call had an answer: those that had none are made again in the next build."""
     reasons = {reason for reason in read_table(result)["reason"].unique().to_pylist() if reason}
-    return all(benchmark.author.is_whole(reasons) for benchmark in BENCHMARKS.values() if benchmark.author)
+    return all(benchmark.author.is_complete(reasons) for benchmark in BENCHMARKS.values() if benchmark.author)
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
         | {"model": model.identity() if model else None, "second": second.identity() if second else None},
         "shows": [
             [list(m.inputs), m.frames, m.fps] if config.video and takes_visuals(m.inputs) else None
-            for m in asks(config)
+            for m in models_of(config)
         ],
         "prompts": author.prompts() if author else {},
         "templates": config.wordings(),
@@ -81,7 +81,7 @@ def is_wanted(config: BuildConfig) -> bool:
     return wanted and not is_blindfolded(config) and not is_too_small(config)
 
 
-def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
+def models_of(config: BuildConfig) -> tuple[ModelSpec, ...]:
     """The model that writes, and the second one, if there is one."""
     if config.author.model is None or not is_wanted(config):
         return ()
@@ -99,12 +99,12 @@ AUTHOR: Final = Stage(
     suffix=".zst",
     module=__name__,
     run=run,
-    takes=("generate", "describe"),
-    may_take=("video", "author_views"),
+    requires=("generate", "describe"),
+    optional=("video", "author_views"),
     settings=settings,
     uses=uses,
     is_wanted=is_wanted,
-    passes_on="generate",
-    is_whole=is_whole,
-    asks=asks,
+    fallback="generate",
+    is_complete=is_whole,
+    models=models_of,
 )

@@ -61,11 +61,11 @@ AUTHOR_VIEWS: Final = Stage(
     suffix=".json",
     module=__name__,
     run=run,
-    takes=("describe", "generate"),
+    requires=("describe", "generate"),
     reads_raw=True,
     settings=settings,
     uses=uses,
     is_wanted=is_wanted,
-    is_whole=is_whole,
+    is_complete=is_whole,
     folders=(DECLARED,),
 )

@@ -26,6 +26,6 @@ BALANCE: Final = Stage(
     module=__name__,
     run=run,
     unit="build",
-    takes=("answer_counts",),
+    requires=("answer_counts",),
     is_wanted=is_balanced,
 )

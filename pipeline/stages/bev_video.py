@@ -39,10 +39,10 @@ BEV_VIDEO: Final = Stage(
     suffix=".json",
     module=__name__,
     run=run,
-    takes=("observe",),
+    requires=("observe",),
     settings=settings,
     uses=uses,
     is_wanted=lambda config: config.video and config.of_benchmark().video.drawn,
-    is_whole=is_whole,
+    is_complete=is_whole,
     folders=(VIDEOS,),
 )

@@ -54,7 +54,7 @@ def settings(config: BuildConfig) -> dict[str, Any]:
     }
 
 
-def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
+def models_of(config: BuildConfig) -> tuple[ModelSpec, ...]:
     """The panel."""
     return tuple(config.blind.models)
 
@@ -65,10 +65,10 @@ BLIND: Final = Stage(
     module=__name__,
     run=run,
     unit="build",
-    takes=("select",),
-    may_take=("landmark_pictures",),
+    requires=("select",),
+    optional=("landmark_pictures",),
     settings=settings,
     is_wanted=lambda config: bool(config.blind.models),
-    is_whole=is_whole,
-    asks=asks,
+    is_complete=is_whole,
+    models=models_of,
 )

@@ -173,7 +173,7 @@ class Builder:
         rows, reused = plan.entries, planner.reusable_packs(signatures, are_whole)
         for pack in reused:
             rows.reuse(pack, [stage.name for stage in self._wanted() if stage.unit == "scene"])
-        if len(reused) == len(signatures) - 1 and (of_all := planner.reusable_whole(signatures, are_whole)):
+        if len(reused) == len(signatures) - 1 and (of_all := planner.reusable_build(signatures, are_whole)):
             rows.reuse(of_all, [stage.name for stage in self._wanted() if stage.unit == "build"])
             rows.planned = signatures
             return plan
@@ -205,7 +205,7 @@ class Builder:
         """The scenes in the roots."""
         return self._list().inputs
 
-    def due(self, name: str, scenes: Sequence[str] = ()) -> int:
+    def num_due(self, name: str, scenes: Sequence[str] = ()) -> int:
         """How many scenes `stage` would run one stage for."""
         stage = self._stages[name]
         inputs = self.inputs() if stage.needs_roots else {}
@@ -221,7 +221,7 @@ class Builder:
             inputs = self.inputs() if stage.needs_roots else {}
             units = units_again(stage, self._stages, self.config, self._previous, inputs, self.out)
             runner = self._runner(outcome, inputs, lease, asked=True)
-            runner.made, runner.units = self._previous, None if stage.unit == "build" else matching(units, scenes)
+            runner.earlier, runner.units = self._previous, None if stage.unit == "build" else matching(units, scenes)
             runner.run([stage])
             lease.check()
             rest = with_the_rest(stage, self._stages, self._previous, outcome, self.out)
@@ -281,7 +281,7 @@ class Builder:
 
     def _check_models(self, stages: Iterable[Stage]) -> None:
         """Raises ConfigError for a missing key, package or file of weights now rather than after an hour of scenes."""
-        for model in (model for stage in stages for model in stage.asks(self.config)):
+        for model in (model for stage in stages for model in stage.models(self.config)):
             check_installed(model)
             if model.key_name and not self._keys.get(model.key_name):
                 raise ConfigError(

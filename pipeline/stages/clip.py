@@ -44,9 +44,9 @@ CLIP: Final = Stage(
     suffix=".json",
     module=__name__,
     run=run,
-    takes=("select", "video"),
-    may_take=("bev_video",),
+    requires=("select", "video"),
+    optional=("bev_video",),
     is_wanted=lambda config: config.video and config.of_benchmark().video.clips,
-    is_whole=is_whole,
+    is_complete=is_whole,
     folders=(VIDEOS,),
 )

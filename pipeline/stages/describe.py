@@ -35,14 +35,14 @@ def run(context: StageContext) -> bytes:
         return observed
     config, seen = world.config.model_validate(context.settings[world.name]), read_scene(observed)
     if film["video"] is None:
-        scene = looker.looking().look(before, seen, geometry, config, None, context.asks, most)
+        scene = looker.looking().look(before, seen, geometry, config, None, context.models, most)
         return scene.model_dump_json(indent=1).encode()
     video = VideoPictures(context.folder / film["video"])
 
     def picture_at(second: float) -> npt.NDArray[np.uint8]:
         return video.on_screen(second, film["fps"], film["frames"], context.unit)
 
-    scene = looker.looking().look(before, seen, geometry, config, picture_at, context.asks, most)
+    scene = looker.looking().look(before, seen, geometry, config, picture_at, context.models, most)
     video.close()
     return scene.model_dump_json(indent=1).encode()
 
@@ -51,7 +51,7 @@ def is_whole(result: bytes, folder: Path) -> bool:
     """Whether every call had an answer: those that had none are made again in the next build."""
     scene = read_scene(result)
     looker = WORLDS[scene.facts.world].looker
-    return looker is None or looker.looking().is_whole(scene)
+    return looker is None or looker.looking().is_complete(scene)
 
 
 def settings(config: BuildConfig) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def is_wanted(config: BuildConfig) -> bool:
     return config.video and config.describe.model is not None and asked
 
 
-def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
+def models_of(config: BuildConfig) -> tuple[ModelSpec, ...]:
     """The model that looks and, if there is one, a second that confirms."""
     named = config.describe.model, config.describe.second
     return tuple(model for model in named if model) if is_wanted(config) else ()
@@ -91,12 +91,12 @@ DESCRIBE: Final = Stage(
     suffix=".json",
     module=__name__,
     run=run,
-    takes=("fix", "observe", "video"),
+    requires=("fix", "observe", "video"),
     reads_raw=True,
     settings=settings,
     uses=uses,
     is_wanted=is_wanted,
-    passes_on="observe",
-    is_whole=is_whole,
-    asks=asks,
+    fallback="observe",
+    is_complete=is_whole,
+    models=models_of,
 )

@@ -41,8 +41,8 @@ FILTER: Final = Stage(
     module=__name__,
     run=run,
     unit="build",
-    takes=("select",),
-    may_take=("blind",),
+    requires=("select",),
+    optional=("blind",),
     settings=settings,
     is_wanted=lambda config: bool(config.blind.models or config.prune or config.blind.finetune),
 )

@@ -117,8 +117,8 @@ FIX: Final = Stage(
     suffix=".json",
     module=__name__,
     run=run,
-    takes=("unify",),
-    hears=True,
+    requires=("unify",),
+    reads_human_input=True,
     settings=settings,
     uses=uses,
 )

@@ -65,6 +65,6 @@ FRAMES_STAGE: Final = Stage(
     suffix=".zst",
     module=__name__,
     run=run,
-    takes=("select", "observe", "video"),
+    requires=("select", "observe", "video"),
     is_wanted=lambda config: config.video and config.of_benchmark().sampled,
 )

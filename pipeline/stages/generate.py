@@ -46,5 +46,5 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
 
 
 GENERATE: Final = Stage(
-    name="generate", suffix=".zst", module=__name__, run=run, takes=("describe",), settings=settings, uses=uses
+    name="generate", suffix=".zst", module=__name__, run=run, requires=("describe",), settings=settings, uses=uses
 )

@@ -40,8 +40,8 @@ PRUNE: Final = Stage(
     module=__name__,
     run=run,
     unit="build",
-    takes=("select",),
-    may_take=("filter",),
+    requires=("select",),
+    optional=("filter",),
     settings=settings,
     is_wanted=lambda config: config.prune is not None,
 )

@@ -45,7 +45,7 @@ def _verdicts(folder: Path) -> bytes | None:
     return path.read_bytes() if path.exists() else None
 
 
-def beside(folder: Path) -> dict[str, str]:
+def verdict_files(folder: Path) -> dict[str, str]:
     """The verdicts; nothing where there are none."""
     raw = _verdicts(folder / FOLDER)
     return {} if raw is None else {"verdicts": digest_of(raw)}
@@ -57,8 +57,8 @@ REVIEW: Final = Stage(
     module=__name__,
     run=run,
     unit="build",
-    takes=("select",),
+    requires=("select",),
     settings=lambda config: {"benchmark": config.benchmark},
     uses=lambda config, reader: (config.of_benchmark().checks.__module__,),
-    beside=beside,
+    other_files=verdict_files,
 )

@@ -124,20 +124,20 @@ ANSWER_COUNTS: Final = Stage(
     suffix=".zst",
     module=__name__,
     run=run_counts,
-    takes=("author",),
+    requires=("author",),
     settings=settings,
     uses=uses,
     is_wanted=is_balanced,
-    passes_on="author",
+    fallback="author",
 )
 SELECT: Final = Stage(
     name="select",
     suffix=".zst",
     module=__name__,
     run=run,
-    takes=("author", "answer_counts"),  # a scene of which these cannot be made has no questions that are unbalanced
-    may_take=("balance",),
-    depends=depends,
+    requires=("author", "answer_counts"),  # a scene of which these cannot be made has no questions that are unbalanced
+    optional=("balance",),
+    part_digests=depends,
     settings=settings,
     uses=uses,
 )

@@ -39,7 +39,7 @@ Part = tuple[float | None, float | None]  # of a video: from and until which sec
 
 def run(context: StageContext) -> bytes:
     """What a model sees of the things that the questions of a scene name (`SIGHTINGS`); empty without a video."""
-    (ask,) = context.asks
+    (ask,) = context.models
     films, rows = _films(context), list[dict[str, Any]]()
     for part, questions in sorted(named_by_part(asked_in(read_table(context.needed("select")))).items(), key=str):
         film = films.get(part)
@@ -139,7 +139,7 @@ def is_wanted(config: BuildConfig) -> bool:
     return config.video and config.describe.questions and config.describe.model is not None
 
 
-def asks(config: BuildConfig) -> tuple[ModelSpec, ...]:
+def models_of(config: BuildConfig) -> tuple[ModelSpec, ...]:
     """The model that looks."""
     return (config.describe.model,) if config.describe.model and is_wanted(config) else ()
 
@@ -149,10 +149,10 @@ VERIFY: Final = Stage(
     suffix=".zst",
     module=__name__,
     run=run,
-    takes=("select",),
-    may_take=("video", "bev_video", "clip"),
+    requires=("select",),
+    optional=("video", "bev_video", "clip"),
     settings=settings,
     is_wanted=is_wanted,
-    is_whole=is_whole,
-    asks=asks,
+    is_complete=is_whole,
+    models=models_of,
 )

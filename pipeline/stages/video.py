@@ -53,10 +53,10 @@ VIDEO: Final = Stage(
     suffix=".json",
     module=__name__,
     run=run,
-    takes=("fix",),
+    requires=("fix",),
     reads_raw=True,
     settings=settings,
     is_wanted=lambda config: config.video,
-    is_whole=is_whole,
+    is_complete=is_whole,
     folders=(VIDEOS,),
 )

@@ -75,12 +75,12 @@ class DescribeSteps(Generic[F]):
             geometry, the world's configuration, what gives the video's picture at a second (None: it is not filmed),
             the model and, if there is one, a second that confirms, and how many things they are asked about at most.
         calls: how often the model is asked at most about an observed scene, with so many things at most.
-        is_whole: whether every question about a scene had an answer.
+        is_complete: whether every question about a scene had an answer.
     """
 
     look: Callable[[Scene[F], Scene[F], Any, Any, Any, Sequence[Callable[[Request], Reply]], int], Scene[F]]
     calls: Callable[[Scene[F], int], int]
-    is_whole: Callable[[Scene[F]], bool]
+    is_complete: Callable[[Scene[F]], bool]
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def plain_encoding(rows: TaskRows, fold: np.ndarray, test: int) -> list[list[flo
         return found if rows.choice else [*found, max(square - mean**2, 0.0) ** 0.5]
 
     encoded = []
-    for n, plain in enumerate(rows.plain.tolist()):
+    for n, plain in enumerate(rows.answer_free.tolist()):
         columns = list(plain)
         for codes in rows.keys:
             kind = codes.tolist()
@@ -150,7 +150,7 @@ def test_numbers_of_an_option_by_hand() -> None:
     text = "1. Go forward. 2. Turn. Which one is it?"
     item = make_item(0, "t", "s", text, ["12", "7", "7.5", "-3"], "B")
     item.__dict__["fields"] = {"what": ("7",)}
-    assert rows_of([item]).plain.tolist() == [
+    assert rows_of([item]).answer_free.tolist() == [
         [0, 2, 1, 0, 0, 0, 3, 4, 9, 2],
         [1, 1, 1, 0, 1, 0, 1, 4, 9, 2],
         [2, 3, 1, 0, 0, 0, 2, 4, 9, 2],
@@ -159,13 +159,13 @@ def test_numbers_of_an_option_by_hand() -> None:
     assert rows_of([item]).target.tolist() == [-0.25, 0.75, -0.25, -0.25]
     orders = make_item(0, "t", "s", "Which?", ["a, b, c", "c, b, a", "b, a, c"], "C")
     orders.__dict__["fields"] = {"what": ("b", "a", "c")}
-    assert rows_of([orders]).plain.tolist() == [
+    assert rows_of([orders]).answer_free.tolist() == [
         [0, 7, 3, 2 / 6, 0, 2, 0, 3, 1, 0],
         [1, 7, 3, 1 / 6, 0, 4, 0, 3, 1, 0],
         [2, 7, 3, 1 / 6, 1, 0, 0, 3, 1, 0],
     ]
     number = number_item(0, 7, ["bed"])
-    assert rows_of([number]).plain.tolist() == [[len(number.text.split()), 0]]
+    assert rows_of([number]).answer_free.tolist() == [[len(number.text.split()), 0]]
     assert rows_of([number]).target == pytest.approx([np.log(350 + np.sqrt(350**2 + 1))])
 
 
@@ -175,7 +175,7 @@ def test_rows_of_some_questions_are_counted_anew() -> None:
     mine = np.isin(rows.question, [1, 4, 13])
     assert some.question.tolist() == [0] * 3 + [1] * 3 + [2] * 3
     assert some.target.tolist() == rows.target[mine].tolist()
-    assert some.plain.tolist() == rows.plain[mine].tolist()
+    assert some.answer_free.tolist() == rows.answer_free[mine].tolist()
     assert [codes.tolist() for codes in some.keys] == [codes[mine].tolist() for codes in rows.keys]
     assert rows.of(np.array([], dtype=int)).question.tolist() == []
 
@@ -205,17 +205,17 @@ def test_letters_and_the_order_of_questions_make_no_difference_but_the_place() -
     options = ["lamp", "sofa", "tv", "door"]
     one, turned = (nearest_item(0, "bed", o, "lamp") for o in (options, [*options[1:], "lamp"]))
     rows = [rows_of([item]) for item in (one, turned)]
-    assert rows[0].plain[0, 1:5].tolist() == rows[1].plain[3, 1:5].tolist()
-    assert (rows[0].plain[0, 0], rows[1].plain[3, 0]) == (0, 3)
+    assert rows[0].answer_free[0, 1:5].tolist() == rows[1].answer_free[3, 1:5].tolist()
+    assert (rows[0].answer_free[0, 0], rows[1].answer_free[3, 0]) == (0, 3)
 
 
 def test_an_option_like_the_others_is_told_from_the_odd_one_out() -> None:
     orders = ["bed, sofa, tv", "bed, tv, sofa", "sofa, bed, tv", "bed, sofa, door"]
     text = "What will be the first-time appearance order of the following categories in the video: bed, sofa, tv?"
     item = make_item(0, "obj_appearance_order", "s", text, orders, "A")
-    assert rows_of([item]).plain[:, 3] == pytest.approx([4 / 9, 2 / 9, 1 / 9, 3 / 9])
-    assert rows_of([item]).plain[:, 4].tolist() == [1, 0, 0, 0], "the order in which the question lists them"
-    assert rows_of([item]).plain[:, 5].tolist() == [0, 2, 2, 0], "places by which things are moved from there"
+    assert rows_of([item]).answer_free[:, 3] == pytest.approx([4 / 9, 2 / 9, 1 / 9, 3 / 9])
+    assert rows_of([item]).answer_free[:, 4].tolist() == [1, 0, 0, 0], "the order in which the question lists them"
+    assert rows_of([item]).answer_free[:, 5].tolist() == [0, 2, 2, 0], "places by which things are moved from there"
 
 
 @pytest.mark.parametrize("tried", [2, 7])

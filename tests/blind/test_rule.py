@@ -86,7 +86,7 @@ def test_a_guesser_and_a_constant_have_no_vote() -> None:
     constant = {"a": meaning("right"), "b": meaning("right"), "c": knowing(0.0)}
     verdict = judged(directions(SKEWED), panel("a", "b", "c"), **constant)
     assert verdict.standing == {"a": "constant", "b": "constant", "c": "no better than luck"}
-    assert verdict.luck["a"] == pytest.approx(189 / 435), "shuffled truths are right as often"
+    assert verdict.chance_accuracy["a"] == pytest.approx(189 / 435), "shuffled truths are right as often"
     assert (removed(verdict), verdict.by_luck, verdict.needed) == (set(), 0.0, None)
     assert verdict.voters == []
 

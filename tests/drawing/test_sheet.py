@@ -27,7 +27,7 @@ def sheet(name: str = "chair", stills: int = 0) -> Sheet:
     picture = np.full((48, 64, 3), (200, 10, 10), dtype=np.uint8)
     edge = np.array([(0.25, 0.5), (0.75, 0.5)])
     shown = [StillPicture(float(n), picture, f"{n} s: {name}", [("a", [edge], name)]) for n in range(stills)]
-    return Sheet(name, [SheetPart(canvas, ground.told())], [f"About {name}."], shown)
+    return Sheet(name, [SheetPart(canvas, ground.attributes())], [f"About {name}."], shown)
 
 
 def test_what_is_drawn_is_as_long_as_it_is() -> None:
@@ -153,7 +153,7 @@ def test_an_arc_goes_counter_clockwise_from_the_right(turn_deg: float, end: tupl
     ground = Ground([(0, 0), (4, 2)], 560)
     canvas = ground.canvas()
     canvas.arc("angle", (50, 50), 10.0, 0.0, turn_deg)
-    (part,) = parts(Sheet("arc", [SheetPart(canvas, ground.told())], [], []).svg(), "map")
+    (part,) = parts(Sheet("arc", [SheetPart(canvas, ground.attributes())], [], []).svg(), "map")
     (path,) = (found for found in part.iter(f"{SVG}path") if found.get("class") == "angle")
     found = points(path.attrib["d"])
     assert found[0] == pytest.approx([60, 50])

@@ -804,14 +804,14 @@ def test_what_changes_while_a_build_runs_is_seen_by_the_next_one(meta: Path, out
         if label == EXPORT:
             (out / "notes").touch()
 
-    stages = STAGES | {"review": replace(STAGES["review"], beside=beside)}
+    stages = STAGES | {"review": replace(STAGES["review"], other_files=beside)}
     Builder(config_of(meta), out, progress=progress, stages=stages).build()
     assert ("review", WHOLE, "input") in ran(Builder(config_of(meta), out, stages=stages).dry_run())
 
 
 def test_a_stage_that_replaces_another_stands_for_it_behind_it(meta: Path) -> None:
     own = [
-        Stage(name, ".zst", __name__, lambda _: b"", takes=("author",), replaces="author") for name in ("one", "two")
+        Stage(name, ".zst", __name__, lambda _: b"", requires=("author",), replaces="author") for name in ("one", "two")
     ]
     off = replace(own[0], name="off", is_wanted=lambda _: False)
     at = [stage.name for stage in STAGES.values()].index("author") + 1

@@ -285,7 +285,7 @@ def test_a_new_benchmark_is_told_which_file_to_write(
 
 def test_the_columns_page_names_every_column() -> None:
     page = references(BUILDS, PAGES)["columns.md"]
-    for column in (*COLUMN_DOCS, *(c for b in BENCHMARKS.values() for c in b.columns.said)):
+    for column in (*COLUMN_DOCS, *(c for b in BENCHMARKS.values() for c in b.columns.descriptions)):
         assert f"| `{column}` |" in page
 
 

@@ -302,9 +302,9 @@ def test_prefect_is_started_for_many_scenes_only(scan2qa: Cli, root: str, tmp_pa
     (fresh, known) = (Builder(config_of(Path(root.partition("=")[2])), tmp_path / name) for name in ("new", "out"))
     assert len(units_due(fresh.dry_run()) - {WHOLE}) == 3
     assert not units_due(known.dry_run())
-    assert known.due("unify", ["*kitchen"]) == 1
-    assert known.due("generate") == 3
-    assert known.due("export") == 0
+    assert known.num_due("unify", ["*kitchen"]) == 1
+    assert known.num_due("generate") == 3
+    assert known.num_due("export") == 0
 
 
 def test_schemas_are_written(scan2qa: Cli, tmp_path: Path) -> None:

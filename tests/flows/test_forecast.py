@@ -105,15 +105,15 @@ def test_what_a_scene_lacks_is_not_counted(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_rates_are_those_of_builds_on_this_machine_where_there_are_any(meta: Path, tmp_path: Path) -> None:
     table = rates("vsi", {"vsi_meta": {"samples"}}, tmp_path / "outputs" / "mine")
-    assert not table.scenes["generate", "vsi_meta"].here
+    assert not table.scenes["generate", "vsi_meta"].is_measured
     out = tmp_path / "outputs" / "mine"
     Builder(config_of(meta), out).build()
     found = rates("vsi", {"vsi_meta": {"samples"}}, out)
     entries = [e for (stage, _), e in read_manifest(out).items() if stage == "generate"]
     size = sum(e.output.path.stat().st_size for e in entries if e.output) / len(entries)
     seconds = sum(e.seconds for e in entries) / len(entries)
-    assert found.scenes["generate", "vsi_meta"] == StageRate(pytest.approx(seconds), size, here=True)  # type: ignore[arg-type]
-    assert found.questions["export"].here
+    assert found.scenes["generate", "vsi_meta"] == StageRate(pytest.approx(seconds), size, is_measured=True)  # type: ignore[arg-type]
+    assert found.questions["export"].is_measured
 
 
 def test_the_table_has_a_rate_for_every_stage_and_reader(tmp_path: Path) -> None:

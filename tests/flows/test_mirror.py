@@ -92,7 +92,7 @@ def samples(reader: str, folder: Path) -> Path:
 def test_readers_find_in_a_bucket_what_they_find_in_a_folder(reader: str, bucket: str, tmp_path: Path) -> None:
     local = samples(reader, tmp_path / "samples")
     upload(local, f"{bucket}/{local.name}")
-    mirror = ObjectMirror(f"{bucket}/{local.name}").shown()
+    mirror = ObjectMirror(f"{bucket}/{local.name}").synced()
     one, other = READERS[reader].scenes(local), READERS[reader].scenes(mirror.root)
     assert [ref.id for ref in other.scenes] == [ref.id for ref in one.scenes]
     assert [ref.files for ref in other.scenes] == [ref.files for ref in one.scenes]
@@ -109,7 +109,7 @@ def test_nothing_is_fetched_to_find_that_nothing_changed(bucket: str, tmp_path: 
         (tmp_path / "raw" / name / "log.ulg").write_bytes(name.encode() * 5000)
         (tmp_path / "raw" / name / "video.mp4").write_bytes(b"m" * 7000)
     upload(tmp_path / "raw", f"{bucket}/raw")
-    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    mirror = ObjectMirror(f"{bucket}/raw").synced()
     before = READERS["flights"].scenes(mirror.root)
     assert fetched(mirror) == set()
     assert (mirror.root / "a" / "video.mp4").stat().st_size == 7000
@@ -118,10 +118,10 @@ def test_nothing_is_fetched_to_find_that_nothing_changed(bucket: str, tmp_path: 
         assert read_file(mirror.root / "a" / "log.ulg") == b"a" * 5000
     assert "a/video.mp4" not in fetched(mirror)
     upload(tmp_path / "raw", f"{bucket}/raw")  # the same bytes have the same ETags, at another time
-    assert READERS["flights"].scenes(mirror.shown().root) == before
+    assert READERS["flights"].scenes(mirror.synced().root) == before
     (tmp_path / "raw" / "a" / "log.ulg").write_bytes(b"A" * 5000)
     upload(tmp_path / "raw", f"{bucket}/raw")
-    changed = READERS["flights"].scenes(mirror.shown().root)
+    changed = READERS["flights"].scenes(mirror.synced().root)
     assert [one.stamp == other.stamp for one, other in zip(before.scenes, changed.scenes, strict=True)] == [False, True]
     assert "a/log.ulg" not in fetched(mirror)
 
@@ -131,7 +131,7 @@ def test_what_changes_or_goes_after_it_was_listed_costs_its_scene(bucket: str, t
     for name in ("a", "b", "c"):
         (tmp_path / "raw" / name).write_bytes(name.encode() * 100)
     upload(tmp_path / "raw", f"{bucket}/raw")
-    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    mirror = ObjectMirror(f"{bucket}/raw").synced()
     store = from_url(f"{bucket}/raw", client_options={"allow_http": True})
     obstore.put(store, "a", b"x" * 100)
     obstore.delete(store, "b")
@@ -140,7 +140,7 @@ def test_what_changes_or_goes_after_it_was_listed_costs_its_scene(bucket: str, t
             read_file(mirror.root / name)
     assert read_file(mirror.root / "c") == b"c" * 100
     assert mirror.is_as_listed()
-    mirror.shown()
+    mirror.synced()
     assert not mirror.is_as_listed()
 
 
@@ -160,13 +160,13 @@ def test_what_cannot_be_reached_is_one_clear_error(
     upload(tmp_path / "raw", f"{bucket}/raw")
     none = scan2qa("doctor", "--root", f"vsi_meta={bucket}/raw")
     assert none.err.startswith(f"scan2qa: {bucket}/raw: no *.json file here")
-    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    mirror = ObjectMirror(f"{bucket}/raw").synced()
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     mirrors._store_at.cache_clear()
     with pytest.raises(StoreError, match="finished work is kept: run it again"):
         read_file(mirror.root / "a.txt")
     with pytest.raises(ConfigError, match="check the name, the network"):
-        mirror.shown()
+        mirror.synced()
 
 
 def test_names_that_no_folder_can_show_are_refused(bucket: str) -> None:
@@ -174,7 +174,7 @@ def test_names_that_no_folder_can_show_are_refused(bucket: str) -> None:
     obstore.put(store, "a", b"1")
     obstore.put(store, "a/b", b"2")
     with pytest.raises(ConfigError, match="'a' is both an object and a folder of others"):
-        ObjectMirror(f"{bucket}/raw").shown()
+        ObjectMirror(f"{bucket}/raw").synced()
 
 
 def test_the_folder_holds_no_more_than_it_may(bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,7 @@ def test_the_folder_holds_no_more_than_it_may(bucket: str, tmp_path: Path, monke
         (tmp_path / "raw" / f"{name}.{name}").write_bytes(name.encode() * 1000)
     upload(tmp_path / "raw", f"{bucket}/raw")
     monkeypatch.setattr(mirrors, "CACHE_BYTES", 3500)
-    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    mirror = ObjectMirror(f"{bucket}/raw").synced()
     for name in "abcdef":
         with mirror.in_use():
             assert read_file(mirror.root / f"{name}.{name}") == name.encode() * 1000
@@ -200,7 +200,7 @@ def test_a_scene_that_is_left_out_is_named_by_its_url(bucket: str, tmp_path: Pat
     meta.mkdir()
     write_scenes(meta / "meta.json", {"one": SCENES["bedroom"], "two": {"dataset": "scannet"}})
     upload(meta, f"{bucket}/meta")
-    mirror = ObjectMirror(f"{bucket}/meta").shown()
+    mirror = ObjectMirror(f"{bucket}/meta").synced()
     settings = {"build": "vsi", "benchmark": "vsi", "roots": {"vsi_meta": mirror.root}} | UNASKED
     outcome = Builder(build_config(settings), tmp_path / "out").build()
     assert [(fault.unit, fault.file) for fault in outcome.quarantine] == [("scannet/two", f"{bucket}/meta/meta.json")]
@@ -215,7 +215,7 @@ def test_a_worker_elsewhere_has_a_folder_of_its_own(
     for name, scene in scenes.items():
         write_scenes(raw / f"{name}.json", {name: scene})
     upload(raw, f"{bucket}/raw")
-    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    mirror = ObjectMirror(f"{bucket}/raw").synced()
     settings = {"build": "vsi", "benchmark": "vsi", "roots": {"vsi_meta": mirror.root}} | UNASKED
     first, _ = sorted(scenes)
     changed = scenes[first] | {"room_size": 1.5}
@@ -260,7 +260,7 @@ def test_an_object_that_may_not_be_read_costs_its_scene(
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "a.txt").write_bytes(b"a")
     upload(tmp_path / "raw", f"{bucket}/raw")
-    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    mirror = ObjectMirror(f"{bucket}/raw").synced()
     refused = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     with answering(refused, monkeypatch), pytest.raises(RawDataError) as raised:
         read_file(mirror.root / "a.txt")
@@ -274,7 +274,7 @@ def test_a_connection_that_is_cut_ends_the_build_and_leaves_no_half_file(
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "a.txt").write_bytes(b"a" * 100_000)
     upload(tmp_path / "raw", f"{bucket}/raw")
-    mirror = ObjectMirror(f"{bucket}/raw").shown()
+    mirror = ObjectMirror(f"{bucket}/raw").synced()
     etag = obstore.head(from_url(f"{bucket}/raw", client_options={"allow_http": True}), "a.txt")["e_tag"]
     head = f"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nETag: {etag}\r\n"
     cut = f"{head}Last-Modified: Mon, 23 Nov 2026 03:00:00 GMT\r\n\r\n".encode() + b"a" * 500

@@ -25,7 +25,7 @@ from pipeline.core.errors import StoreError
 from pipeline.engine.job import Job
 from pipeline.engine.manifest import Entry
 from pipeline.engine.plan import StageSpec, Step
-from pipeline.engine.stage import STORE, StageContext, nothing_beside, on_whole_results, whole
+from pipeline.engine.stage import STORE, StageContext, always_complete, no_other_files, no_part_digests
 from pipeline.engine.store import Store
 
 LIMITS: Final = WorkerLimits(memory_gib=2.0, processor_s=1, open_files=64)
@@ -76,14 +76,14 @@ def job(what: str, folder: Path) -> Job:
         stage="unify",
         suffix=".txt",
         run=act,
-        beside=nothing_beside,
-        is_whole=whole,
+        other_files=no_other_files,
+        is_complete=always_complete,
         of_build=False,
         reads_raw=False,
-        hears=False,
-        takes=(),
-        may_take=(),
-        depends=on_whole_results,
+        reads_human_input=False,
+        requires=(),
+        optional=(),
+        part_digests=no_part_digests,
         settings={},
         config="config",
         code="code",

@@ -308,7 +308,7 @@ def test_what_is_said_of_a_category_becomes_a_fix_and_then_a_doubt(tmp_path: Pat
     for reviewer in ("ann", "bo"):
         for name, letter in {"sofa": "C", "table": "A", "refrigerator": "B" if reviewer == "ann" else "D"}.items():
             site.answer(checks[name].id, reviewer, "review", checks[name].content, letter)
-    own = site.view(checks["sofa"].id, "ann", "review").own
+    own = site.view(checks["sofa"].id, "ann", "review").own_verdict
     assert own is not None
     assert (own.decision, own.reason, own.correction) == ("flag", "bad_metadata", "C")
     database.close()

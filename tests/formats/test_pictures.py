@@ -46,7 +46,7 @@ def test_what_was_written_is_told(
 ) -> None:
     header = header_of(encoded(mode, kind, **options))
     assert (header.kind, header.width, header.height) == (kind, 40, 20)
-    assert (header.bits, header.channels, header.progressive, header.whole) == (bits, channels, progressive, True)
+    assert (header.bits, header.channels, header.progressive, header.is_complete) == (bits, channels, progressive, True)
     assert header.scans == (10 if progressive else 1)
 
 
@@ -54,7 +54,7 @@ def test_what_was_written_is_told(
 def test_a_picture_that_breaks_off(kind: str) -> None:
     raw = encoded("RGB", kind, (400, 200))
     header = header_of(raw[: len(raw) - 200])
-    assert not header.whole
+    assert not header.is_complete
     assert header_of(raw[:20]) is None
 
 

@@ -412,7 +412,7 @@ def test_what_is_refused_is_written_again_once_but_for_want_of_an_answer(
     cases = [case.operands[0] for case in writer._validated(scene, Target("t"), "abc")]
     assert "".join(cases) == ("abcd" if rewrites else "abc"), "as many as were refused"
     assert told == [['"b?": too long']] * rewrites
-    assert [writer.is_whole([reason]) for reason in ("too_long", f"{writer.step}_rate_limited")] == [True, False]
+    assert [writer.is_complete([reason]) for reason in ("too_long", f"{writer.step}_rate_limited")] == [True, False]
 
 
 def test_calls_that_a_scene_takes_at_most() -> None:

@@ -109,9 +109,9 @@ def _columns() -> str:
         "columns of their benchmark; all other tables are the same for all benchmarks.\n",
     ]
     for benchmark in OWN.values():
-        parts += [f"## {benchmark.title}\n", _table(("column", "holds"), benchmark.columns.said.items())]
+        parts += [f"## {benchmark.title}\n", _table(("column", "holds"), benchmark.columns.descriptions.items())]
         for profile, columns in benchmark.further_columns.items():
-            parts += [f"Under profile `{profile}`:\n", _table(("column", "holds"), columns.said.items())]
+            parts += [f"Under profile `{profile}`:\n", _table(("column", "holds"), columns.descriptions.items())]
     parts += ["## provenance, rejected, blind, review, fixes\n", _table(("column", "holds"), COLUMN_DOCS.items())]
     return "\n".join(parts)
 

@@ -83,7 +83,7 @@ def test_a_fix_is_the_cause_of_what_it_changed_and_of_nothing_else(made: Made) -
     assert {c.asked.scene for c in report.changes} == {"samples/kitchen"}
     assert {c.causes for c in report.changes} == {("fix samples-0001",)}
     assert all("boxes_missing" in c.reason for c in report.changes if c.kind == "removed")
-    assert report.causes[0].told == "samples/kitchen: count of chair 3 -> 7. counted (me, 2026-01-31)"
+    assert report.causes[0].description == "samples/kitchen: count of chair 3 -> 7. counted (me, 2026-01-31)"
     made()
     assert {c.causes for c in last(out).changes} == {("fix samples-0001 (taken back)",)}
 

@@ -163,7 +163,7 @@ def test_what_fails_a_gate_waits_beside_the_release_until_it_is_accepted(tmp_pat
     waiting = candidate(tmp_path)
     assert waiting is not None
     assert [one.gate for one in waiting.failed] == ["questions"]
-    assert waiting.told == "questions: half are gone (0.5, limit 0.05)"
+    assert waiting.missed_gates == "questions: half are gone (0.5, limit 0.05)"
     for gates, message in (([], "failed questions too: --accept questions"), (["panel"], "did not fail panel")):
         with pytest.raises(ConfigError, match=message):
             accept(tmp_path, gates, 2)

@@ -265,7 +265,7 @@ def test_what_scenes_come_to_is_the_same_whatever_shard_they_are_in() -> None:
             own = SceneTotals()
             for number in sorted(members):
                 own.count(scenes[number], known[number])
-            whole.add(json.loads(json.dumps(own.told())))
+            whole.add(json.loads(json.dumps(own.as_json())))
         found.append(whole)
     assert found[0] == found[1] == found[2]
     assert found[0].datasets == {"x": 2, "y": 1}

@@ -95,7 +95,7 @@ def test_all_that_can_be_wrong_with_a_row_is_told_with_its_line(path: Path) -> N
     expected = [(line, said) for line, said in enumerate(lines.values(), start=2) if said]
     assert [(row.line, row.finding) for row in found.left_out] == expected
     assert all(row.remedy for row in found.left_out)
-    assert ({e.item for e in found.events}, found.known) == ({2, 4}, 1)
+    assert ({e.item for e in found.events}, found.already_known) == ({2, 4}, 1)
 
 
 def test_the_first_answer_stays_and_a_file_imported_twice_adds_nothing(path: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_first_answer_stays_and_a_file_imported_twice_adds_nothing(path: Pat
     first = taken(rows, ITEMS, PACK.truths, [], AT)
     known = verdicts_of(first.events)
     again = taken(rows, ITEMS, PACK.truths, known, "later")
-    assert (again.events, again.known, again.left_out) == ([], 2, [])
+    assert (again.events, again.already_known, again.left_out) == ([], 2, [])
     other = taken(read(path, HEAD + "1,ann,C,,\n2,ann,A,direction,\n"), ITEMS, PACK.truths, known, AT)
     assert [row.finding for row in other.left_out] == ["ann says otherwise on question 1 in what is stored"]
     assert [(e.item, e.kind, e.reason) for e in other.events] == [(2, "flag", "direction")]

@@ -359,7 +359,7 @@ def test_a_mended_question_stands_by_the_verdicts_on_its_new_words() -> None:
     assert disputed.stands[0].state == "disputed"
     board = Board([ASKED], events, lambda item, raw: mended_item(SALT, item, TRUTH, read_mend(raw)))
     assert (board.item(ASKED.id), board.standing(ASKED.id).state) == (after, "waiting")
-    assert board.own(ASKED.id, "ann", "review") == verdicts_of(events)[-1]
+    assert board.verdict_of(ASKED.id, "ann", "review") == verdicts_of(events)[-1]
     assert (board.next_item("ann", 0.0), board.left_for("bo", 0.0)) == (None, 1)
     known, other = event(ASKED, "bo", "answer", answer="B"), item_of(question(5))
     board = Board([ASKED, other], [known, *events], lambda item, raw: mended_item(SALT, item, TRUTH, read_mend(raw)))

@@ -73,7 +73,7 @@ def test_what_a_model_doubts_twice_is_reviewed_first(context: StageContext) -> N
         spec = hosted(server.address, inputs=("text", "image"), attempts=1)
         with Session([spec], context.folder / "replies", {"PLANTED_KEY": KEY}) as session:
             asked = StageContext(
-                UNIT, context.settings, context.folder, context.results, asks=(lambda r: session.ask(spec.name, r),)
+                UNIT, context.settings, context.folder, context.results, models=(lambda r: session.ask(spec.name, r),)
             )
             found = run(asked)
             sent = server.records()
@@ -112,7 +112,7 @@ def test_the_end_of_a_part_is_shown(context: StageContext) -> None:
         shown.append(request)
         raise ModelError("quota", "no more today")
 
-    run(StageContext(UNIT, context.settings, context.folder, context.results, asks=(look,)))
+    run(StageContext(UNIT, context.settings, context.folder, context.results, models=(look,)))
     parts = shown[0].messages[0].parts
     assert sum(isinstance(part, Image) for part in parts) == 2
     said = [part.text for part in parts if isinstance(part, Text)]
@@ -124,7 +124,7 @@ def test_a_build_that_is_stopped_keeps_no_answer(context: StageContext) -> None:
         raise ModelError(CLOSED, "closed")
 
     with pytest.raises(StoreError, match="run it again"):
-        run(StageContext(UNIT, context.settings, context.folder, context.results, asks=(closed,)))
+        run(StageContext(UNIT, context.settings, context.folder, context.results, models=(closed,)))
 
 
 def test_the_choices_stand_in_the_other_order_the_second_time() -> None:

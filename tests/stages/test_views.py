@@ -100,7 +100,7 @@ def test_each_picture_is_written_once_and_tells_nothing(context: StageContext) -
     assert {file: one["of"] for file, one in made.items()} == {
         "images/a.jpg": [1, 2], "images/b.jpg": [2], "images/c.jpg": [3], "images/d.jpg": [4],
     }  # fmt: skip
-    assert VIEWS.is_whole(result, context.folder)
+    assert VIEWS.is_complete(result, context.folder)
     written = files(context.folder / "views" / SCENE)
     assert len(written) == 4
     release = context.folder / "new"
@@ -128,8 +128,8 @@ def test_what_is_no_longer_asked_goes(context: StageContext) -> None:
     before = VIEWS.run(context)
     after = VIEWS.run(asking(context, 2))
     assert len(files(context.folder / "views" / SCENE)) == 2
-    assert not VIEWS.is_whole(before, context.folder)
-    assert VIEWS.is_whole(after, context.folder)
+    assert not VIEWS.is_complete(before, context.folder)
+    assert VIEWS.is_complete(after, context.folder)
     assert json.loads(VIEWS.run(asking(context, 5))) == {"pictures": []}
 
 

@@ -257,9 +257,9 @@ class CityAuthor(ModelAuthor[CityView, SceneAuthoring[CityView], AuthoredThing])
         """Each question from each start of a task; of one that is refused, one candidate alone."""
         view, i = scene.view, scene.view.index[target.id]
         second = None
-        if len(scene.asks) > 1:
+        if len(scene.models) > 1:
             shown = _told(facts(view, i), _pictures(view, i, scene.second_shown))
-            second = SecondModel(scene.asks[1], shown, self.check)
+            second = SecondModel(scene.models[1], shown, self.check)
         said, kept = Counter[str](), Counter[str]()
         for number, item in enumerate(map(item_of, found)):
             text = normalised(item.question)
@@ -288,7 +288,7 @@ class CityAuthor(ModelAuthor[CityView, SceneAuthoring[CityView], AuthoredThing])
         yield from measures(item, view, i)
         yield rule("answered_so_before", scene.kept[normalised(item.answer)], "<", SAME_ANSWERS, "questions")
         asked = called(item, view.unsorted_phrases(i)[0])
-        writer = SecondModel(scene.asks[0], None, self.check)
+        writer = SecondModel(scene.models[0], None, self.check)
         yield from proven(asked, view.scene.id, writer, second, source_tags(item, view, i))
 
 

@@ -124,7 +124,7 @@ COLUMNS: Final = Columns.described(load_table("cityeqa/release")["columns"], tab
 CARD: Final = Card(
     module=__name__,
     chosen=frozenset({"answer_more_frequent"}),
-    told=frozenset({"map_quality"}),
+    full_findings=frozenset({"map_quality"}),
     counts=_counts,
     remarks=_remarks,
     **load_table("cityeqa/release")["card"],

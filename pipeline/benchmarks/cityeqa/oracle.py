@@ -203,7 +203,7 @@ class Oracle:
         view, z = self.view, float(pose[2])
         via = []
         for landmark, leg in zip(chain.landmarks, chain.way.legs[1:], strict=False):
-            place = self.beside(landmark, leg.direction, z)
+            place = self.place_beside(landmark, leg.direction, z)
             if place is None:
                 return None
             via.append(place)
@@ -228,7 +228,7 @@ class Oracle:
         seen = int(after[-1]) if found is None else int(after[last + found])
         return SolvedPath(stood, int(after[-1]), sum(lengths), seen)
 
-    def beside(self, landmark: int, direction: int, z: float) -> FloatArray | None:
+    def place_beside(self, landmark: int, direction: int, z: float) -> FloatArray | None:
         """The free place (3,) nearest to the middle of where a landmark's relation leads; None: there is none."""
         key = (landmark, direction, z)
         if key not in self._beside:

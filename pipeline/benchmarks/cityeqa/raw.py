@@ -68,7 +68,7 @@ class RawQuestion:
         others: what else is answered to questions of the kind.
         shown: indices of the things that a pose must show whole for the answer to be seen there.
         pixels_min: of each of them.
-        told: the question as people wrote it, in place of a template.
+        written: the question as people wrote it, in place of a template.
         pose: from where people saw the answer.
         about: indices of things that the question names: none of them leads to the target.
         checks: rules, in the order in which they are reported, and the numbers that prove the answer.
@@ -89,7 +89,7 @@ class RawQuestion:
     pixels_min: int
     z_min_m: float = 0.0
     fields: Mapping[str, str] = field(default_factory=dict)
-    told: str | None = None
+    written: str | None = None
     pose: tuple[float, ...] | None = None
     about: tuple[int, ...] = ()
     checks: tuple[Measure, ...] = ()
@@ -109,7 +109,7 @@ class RawQuestion:
 
     def gives_away(self, called: Phrase) -> bool:
         """Whether its text has the answer among its words and not all other answers too, as one that lists them has."""
-        if self.told is not None or not called.is_sayable:
+        if self.written is not None or not called.is_sayable:
             return False
         for turn in range(len(wordings(self.part))):
             template, fields = self._wording(called, turn)
@@ -136,8 +136,8 @@ class RawQuestion:
             called: the phrase.
             turn: any number, which chooses among its wordings.
         """
-        if self.told is not None:
-            return self.told
+        if self.written is not None:
+            return self.written
         template, fields = self._wording(called, turn)
         return template.render(fields)
 
@@ -193,9 +193,9 @@ def evened(raws: Sequence[RawQuestion], spare: int = 1) -> set[tuple[str, ...]]:
     """
     groups: dict[tuple[str, str], dict[str, list[RawQuestion]]] = {}
     for raw in raws:
-        if raw.answer_type != OPEN and raw.told is None:
+        if raw.answer_type != OPEN and raw.written is None:
             groups.setdefault((raw.kind, raw.even), {}).setdefault(raw.answer, []).append(raw)
-    kept = {raw.key for raw in raws if raw.answer_type == OPEN or raw.told is not None}
+    kept = {raw.key for raw in raws if raw.answer_type == OPEN or raw.written is not None}
     for by_answer in groups.values():
         if len(by_answer) < 2:
             continue

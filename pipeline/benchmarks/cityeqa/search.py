@@ -152,7 +152,7 @@ class Search:
     def _goes_on(self, landmark: int, direction: int) -> bool:
         """Whether there is a way from beside a landmark to where the answer is seen."""
         z = float(self.pose[2])
-        place = self.oracle.beside(landmark, direction, z)
+        place = self.oracle.place_beside(landmark, direction, z)
         return place is not None and bool(np.isfinite(self.view.ways(z).lengths(self.pose[:3], place[None])[0]))
 
     def _from(self, starts: Sequence[Start]) -> Iterator[SolvedTask]:

@@ -83,7 +83,7 @@ class Phrase:
         except TemplateError:
             return False
 
-    def said(self) -> tuple[str, Operands]:
+    def template_and_fields(self) -> tuple[str, Operands]:
         """Its template and what its fields hold."""
         if self.name is not None:
             return _NAMED, {"noun": self.noun, "name": self.name}
@@ -98,7 +98,7 @@ class Phrase:
 
 @lru_cache(maxsize=1 << 16)
 def _text(said: Phrase) -> str:
-    template, fields = said.said()
+    template, fields = said.template_and_fields()
     text = load_template(template).render(fields)
     if phrase(text) != said:
         raise TemplateError(f"{text!r} reads in two ways")

@@ -266,8 +266,8 @@ class ExamAuthor(ModelAuthor[Exam, SceneAuthoring[Exam], Target]):
         asked = item
         if not shown.pictures:  # the film itself, which goes on
             asked = replace(item, question=f"{item.question} (at second {moment.second:.1f} of the film)")
-        second = SecondModel(scene.asks[1], by_then, self.check)
-        yield from proven(asked, scene.view.scene.id, SecondModel(scene.asks[0], None, self.check), second)
+        second = SecondModel(scene.models[1], by_then, self.check)
+        yield from proven(asked, scene.view.scene.id, SecondModel(scene.models[0], None, self.check), second)
 
 
 def until(shown: VisualInputs, second: float) -> VisualInputs:

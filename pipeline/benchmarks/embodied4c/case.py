@@ -58,7 +58,8 @@ class KindWording(NamedTuple):
         facts: what of the log as a whole its answer needs (of `ALL`), beside the place of our car at its time.
         usual: answers that nearly every log has -> how many times less often they are asked.
         open: whether its answers name things of their log, so that none is known from other logs.
-        beside: whether its options are what is there, others in each question: each is right as often as by lot.
+        options_are_present: whether its options are what is there, others in each question, so that each is right as
+            often as by lot.
     """
 
     task: str
@@ -69,7 +70,7 @@ class KindWording(NamedTuple):
     facts: tuple[str, ...] = ()
     usual: Mapping[str, int] = MappingProxyType({})
     open: bool = False
-    beside: bool = False
+    options_are_present: bool = False
 
 
 WORDINGS: Final = {
@@ -202,7 +203,7 @@ class Exam(Protocol):
         rules: of the benchmark.
         flags: what each question carries.
         log_doubts: about the log as a whole.
-        told: facts that questions ask for.
+        asked_facts: facts that questions ask for.
     """
 
     domain: str
@@ -210,7 +211,7 @@ class Exam(Protocol):
     rules: ExamRules
     flags: list[str]
     log_doubts: list[Finding]
-    told: ToldFacts
+    asked_facts: ToldFacts
 
     @property
     def shown(self) -> ShownScene:
@@ -467,7 +468,7 @@ class _Taken:
     def against(self, case: ExamCase) -> tuple[int, Relation, int]:
         """The check of a case: how often its usual answer would be given, where that is too often, else its lead."""
         wording = WORDINGS[self.kind]
-        if wording.beside:
+        if wording.options_are_present:
             share = digest(self.purpose, self.kind, "share", case.guessed)[0] / 256
             right = self.by_lot[case.guessed] + 1 / (1 + len(case.wrong))
             return self.beside[_ALL][case.guessed] + 1, "<=", math.floor(right + share)

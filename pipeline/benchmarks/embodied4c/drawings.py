@@ -97,7 +97,7 @@ class _DriveMap:
                 measured(canvas, self.ground, ends, float(long), "m", shown)
         self._turned(actors)
         self._lately()
-        return SheetPart(canvas, self.ground.told())
+        return SheetPart(canvas, self.ground.attributes())
 
     def _shapes(self, kind: str, outlines: Iterable[FloatArray]) -> None:
         """Outlines as far as they reach into the map; those that are not known (NaN) do not."""
@@ -220,7 +220,7 @@ def flight_parts(view: FlightExam, row: Mapping[str, Any]) -> list[SheetPart]:
     if kind in BEARINGS and named and np.isfinite(heading):
         bearing = view.bearing_deg(view.flight.pool[places.index(named[0])], index)
         angle(canvas, at, 90 - float(heading), -bearing)
-    return [SheetPart(canvas, ground.told()), _heights(view, index, named)]
+    return [SheetPart(canvas, ground.attributes()), _heights(view, index, named)]
 
 
 def _heights(view: FlightExam, index: int, named: list[NamedLandmark]) -> SheetPart:
@@ -315,7 +315,7 @@ def _map(view: ArmExam, row: Mapping[str, Any], index: int, before: int | None, 
             ahead, left = view.flat_m(named[0], index)
             angle(canvas, ground.at(_flat(gripper, side)), 90.0, float(np.degrees(np.arctan2(left, ahead))))
     canvas.text("small", (10, 16), "from the side" if side else "from above", size=11)
-    return SheetPart(canvas, {**ground.told(), "part": "side" if side else "above"})
+    return SheetPart(canvas, {**ground.attributes(), "part": "side" if side else "above"})
 
 
 def _outline(view: ArmExam, row: int, middle: FloatArray, side: bool) -> FloatArray:

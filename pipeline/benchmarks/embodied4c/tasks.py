@@ -140,7 +140,7 @@ class ExamTask(CaseTask[Exam]):
                 other.refuse("asked_at_another_time", len(found), 1, "candidates")
         for case in every:
             if case.refusal is None and case.answer is not None:
-                case.facts = case.facts or view.told.of(case)
+                case.facts = case.facts or view.asked_facts.of(case)
                 case.flags += [flag(SAME_FACT, fact) for fact in case.facts]
         if view.rules.even_answers:
             make_even(every, f"{view.scene.id} {self.name}", measured=self._is_measured)

@@ -158,7 +158,7 @@ class GeoAuthor(ModelAuthor[ErgeoView, SceneAuthoring[ErgeoView], Target]):
                         for measure in answered(
                             item,
                             scene.view.scene.id,
-                            SecondModel(scene.asks[1], VisualInputs((picture,), 1), self.check),
+                            SecondModel(scene.models[1], VisualInputs((picture,), 1), self.check),
                         ):
                             case.measured(measure)
             yield case.ask(item.answer, item.wrong, least=1)

@@ -192,7 +192,7 @@ class ErgeoView:
         """Whether it can be asked about by its label."""
         return all(measure.holds for measure in self.measures(i))
 
-    def whole(self, shot: PinholeView) -> BoolArray:
+    def shown_whole(self, shot: PinholeView) -> BoolArray:
         """Which objects (n,) a view shows from edge to edge."""
         return self._seen(shot)[0]
 
@@ -217,7 +217,7 @@ class ErgeoView:
     def is_lone(self, i: int, shot: PinholeView) -> bool:
         """Whether a view shows all of an object and nothing of another that its label may mean."""
         same = self.may_be(self.labels[i])
-        return bool(self.whole(shot)[i]) and int(self.touched(shot)[same].sum()) == 1
+        return bool(self.shown_whole(shot)[i]) and int(self.touched(shot)[same].sum()) == 1
 
     def first_lone(self, i: int, shots: Iterable[PinholeView]) -> PinholeView | None:
         """The first of some views that shows an object so."""

@@ -240,7 +240,8 @@ class UrbanTask(CaseTask[UrbanView]):
         category: its group in table 1 of the paper.
         needs: what facts of the flight it rests on; a doubt about one of them refuses it.
         model_assisted: whether a model may write its questions too.
-        asks: the form of its questions, where a model writes them: for a reason, for what might be, or for neither.
+        question_form: the form of its questions, where a model writes them: for a reason, for what might be, or for
+            neither.
         slots: the field of the template for each operand; that of `TIME` is in none, since a question is of "the
             current position", which is where its part of the video ends.
         definition: the task (table 1 of the paper), where a model writes its questions.
@@ -251,7 +252,7 @@ class UrbanTask(CaseTask[UrbanView]):
     category: str
     needs: frozenset[Need] = frozenset()
     model_assisted: bool = False
-    asks: Literal["what", "why", "if"] = "what"
+    question_form: Literal["what", "why", "if"] = "what"
     definition: str = ""
     example: str = ""
 

@@ -195,7 +195,7 @@ def draw(
             MEASURES[row["task"]](plan, row, drawn)
         steps = [f"{n} {s.words} ({s.start_s:.1f} to {s.end_s:.1f} s)" for n, s in enumerate(drawn.flown, start=1)]
         drawn.notes += [f"Movements: {'; '.join(steps)}."] if steps else []
-        parts = [SheetPart(drawn.map, drawn.ground.told()), heights(plan, row, drawn.flown), *drawn.parts]
+        parts = [SheetPart(drawn.map, drawn.ground.attributes()), heights(plan, row, drawn.flown), *drawn.parts]
         stills = _stills(plan, drawn, footage) if footage else ()
         yield int(row["id"]), Sheet(f"{row['task']}: {row['text']}", parts, drawn.notes, stills)
 

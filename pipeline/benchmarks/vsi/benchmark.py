@@ -19,7 +19,7 @@ from pipeline.worlds.indoor.world import INDOOR
 
 _METADATA: Final = FromMetadata(
     readers=("revsi_meta", "vsi_meta"),
-    beside=("test.jsonl", "test-00000-of-00001.parquet", "questions.jsonl"),
+    published_files=("test.jsonl", "test-00000-of-00001.parquet", "questions.jsonl"),
     cover=coverage,
     doubts=contradictions,
 )
@@ -40,7 +40,7 @@ VSI: Final = Benchmark[ScanView, Rules](
     asking=ASKING,
     audit=Audit(examine, _METADATA),
     released="official",
-    asked=ASKED,
+    profile_caps=ASKED,
     families={task: family for family, tasks in {**FAMILIES, DIRECTION: LEVELS}.items() for task in tasks}
     | dict.fromkeys(FAMILIES[DIRECTION], DIRECTION),
     further_columns={"revsi": REVSI_COLUMNS},

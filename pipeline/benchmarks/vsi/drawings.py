@@ -296,7 +296,7 @@ def draw(
     plan = SceneDrawing(view, footage.form if footage else VideoSpec())
     for row in questions:
         drawn = _OF_KIND[type(TASKS[row["task"]])](plan, row)
-        parts = [SheetPart(drawn.map, plan.ground.told()), *drawn.parts]
+        parts = [SheetPart(drawn.map, plan.ground.attributes()), *drawn.parts]
         stills = _stills(plan, drawn.named, footage) if footage else ()
         yield int(row["id"]), Sheet(f"{row['task']}: {row['text']}", parts, drawn.notes, stills)
 

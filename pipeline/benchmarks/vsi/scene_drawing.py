@@ -173,7 +173,7 @@ def section(
     for at in line:
         canvas.dot("a dot", at, 3.0)
     canvas.label("value", line.mean(0), words)
-    return SheetPart(canvas, ground.told() | {"part": "section"})
+    return SheetPart(canvas, ground.attributes() | {"part": "section"})
 
 
 def _longest_side(plan: SceneDrawing, index: int) -> FloatArray:

@@ -324,12 +324,12 @@ class Block(NamedTuple):
 class CityPlace(NamedTuple):
     """A thing to speak of: its block of the grid, the corner of its footprint in there, its size (x, y, height).
 
-    ``said`` is what anybody would call it who sees it, and nothing else; None where something else looks the same.
+    ``plain_name`` is what anybody would call it who sees it, and nothing else; None where others look the same.
     ``form`` is its shape, and ``sign`` what can be read on it.
     """
 
     name: str
-    said: str | None
+    plain_name: str | None
     kind: str
     cell: tuple[int, int]
     corner: Vec2

@@ -171,7 +171,7 @@ def planted_landmarks(blocks: tuple[Block, ...], origin: Origin, shown: Shown) -
     return tuple(
         PlantedLandmark(
             name=place.name,
-            said=place.said,
+            said=place.plain_name,
             kind=place.kind,
             is_point=place.is_point,
             solid=solid_of(block, origin),

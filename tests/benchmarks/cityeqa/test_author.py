@@ -288,8 +288,8 @@ def test_calls_are_known_before_they_are_made_and_a_failed_one_is_made_again() -
     only = table.filter(pc.equal(table["group"], florist()))
     rows = CityAuthor().write(view, only, [fails], [TASK], [None], 2).to_pylist()
     assert [row["reason"] for row in rows] == ["city_unexpected"]
-    assert not CityAuthor().is_whole({"city_unexpected"})
-    assert CityAuthor().is_whole({"second_model_disagrees", "city_malformed"})
+    assert not CityAuthor().is_complete({"city_unexpected"})
+    assert CityAuthor().is_complete({"second_model_disagrees", "city_malformed"})
 
 
 @pytest.mark.slow

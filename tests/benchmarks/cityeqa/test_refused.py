@@ -222,7 +222,7 @@ def test_the_place_beside_a_landmark_is_the_free_one_nearest_to_its_side(
             if 0.4 < out < 23.6 and along < 12.0 and view.free.free(np.array([[x, y, 5.0]]))[0]:
                 best.append((math.hypot(x - edge[0], y - edge[1]), y, x))
     _, y, x = min(best)
-    found = Oracle(view).beside(0, RELATIONS.index(direction), 5.0)
+    found = Oracle(view).place_beside(0, RELATIONS.index(direction), 5.0)
     assert found is not None
     assert found.tolist() == [x, y, 5.0]
 
@@ -287,7 +287,7 @@ def test_a_task_that_is_solved_by_hand() -> None:
     oracle = Oracle(view)
     solved = oracle.solve(start, chain, pose, 400)
     assert solved is not None
-    beside = oracle.beside(0, RELATIONS.index("east"), 5.0)
+    beside = oracle.place_beside(0, RELATIONS.index("east"), 5.0)
     assert beside is not None
     assert beside.tolist() == [42.5, 23.5, 5.0]
     assert solved.length_m == pytest.approx(9 * math.sqrt(2) + 13 + 4 + 34)

@@ -236,7 +236,7 @@ def test_texts_are_all_that_lead_to_the_target_alone(seed: int, category: str) -
 
 
 def _goes_on(view: CityView, oracle: Oracle, landmark: int, direction: int, pose: np.ndarray) -> bool:
-    place = oracle.beside(landmark, direction, float(pose[2]))
+    place = oracle.place_beside(landmark, direction, float(pose[2]))
     return place is not None and view.ways(float(pose[2])).path(pose[:3], place) is not None
 
 

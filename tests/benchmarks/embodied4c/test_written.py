@@ -86,7 +86,7 @@ def test_questions_of_ones_own_are_asked_and_gold_earns_all(drive: AnyScene, tmp
     questions = asked(drive, written=str(file_of(tmp_path / "own.jsonl", lines)))
     table = COLUMNS.table(questions, ())
     assert table.schema == COLUMNS.schema
-    assert set(COLUMNS.said) == set(COLUMNS.schema.names)
+    assert set(COLUMNS.descriptions) == set(COLUMNS.schema.names)
     rows = {row["question"]: row for row in table.to_pylist()}
     own = rows[OWN["question"]]
     assert (own["capability"], own["sub_capability"], own["accepted"], own["until_s"]) == (

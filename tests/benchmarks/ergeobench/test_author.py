@@ -209,8 +209,8 @@ def test_a_model_that_fails_is_told_and_asked_again() -> None:
 
     rows = GeoAuthor().write(view(), CANDIDATES.empty_table(), [fails], ["Terrain"], [PICTURES], 2).to_pylist()
     assert [row["reason"] for row in rows] == ["declared_unexpected"]
-    assert not GeoAuthor().is_whole({"declared_unexpected"})
-    assert GeoAuthor().is_whole({"second_model_disagrees"})
+    assert not GeoAuthor().is_complete({"declared_unexpected"})
+    assert GeoAuthor().is_complete({"second_model_disagrees"})
 
 
 def test_a_build_shows_the_checker_the_picture_that_its_question_is_about(tmp_path: Path) -> None:

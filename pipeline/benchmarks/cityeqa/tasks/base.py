@@ -192,7 +192,7 @@ def _raw(view: CityView, task: RawTask, sorted_in: bool) -> RawQuestion:
         answer_type=kind,
         shown=(i,),
         pixels_min=view.rules.pixels_min // 4,
-        told=task.question,
+        written=task.question,
         pose=tuple(float(v) for v in task.p_obs),
         checks=(
             rule("category_unknown", float(sorted_in), ">=", 1, f"categories of {', '.join(CATEGORIES)}"),
@@ -293,10 +293,10 @@ class EqaTask(CaseTask[CityView]):
         even = evened(asked, SPARE)
         yield from (_refused(raw, _surplus(asked, even)) for raw in asked if raw.key not in even)
         most = max(1, round(view.rules.raw_tasks_per_category * self.share / MEAN))
-        in_order = in_turns((raw for raw in asked if raw.key in even and raw.told is None), view.scene.id)
+        in_order = in_turns((raw for raw in asked if raw.key in even and raw.written is None), view.scene.id)
         ordered, refused = self._tried(in_order, most)
         yield from refused
-        people = [raw for raw in asked if raw.told is not None]
+        people = [raw for raw in asked if raw.written is not None]
         yield from self._until_enough(view, people, ordered, most)
 
     def _until_enough(
@@ -320,7 +320,7 @@ class EqaTask(CaseTask[CityView]):
             found = yield from _supplemented(view, oracle, sorted(now, key=_tile))
             solved |= found
             seen += now
-            own = len(evened([one.raw for one in seen if one.raw.told is None and one.raw.key in solved]))
+            own = len(evened([one.raw for one in seen if one.raw.written is None and one.raw.key in solved]))
             batch = list(islice(waiting, max(0, min(most - own, limit - tried))))
             tried += len(batch)
             if not batch:

@@ -60,7 +60,7 @@ class CountedGroup:
         """In which of three ways: "in", "near" or "front"."""
         return "front" if self.front else "in" if self.near_m is None else "near"
 
-    def said(self, place: str) -> str:
+    def in_words(self, place: str) -> str:
         """The same in words, of a place of a kind."""
         return {"front": "in front of", "in": "in", "near": f"within {self.near_m} m of"}[self.where] + f" a {place}"
 
@@ -398,7 +398,7 @@ def _exists(view: CityView, found: CountedGroup, asked: Phrase) -> RawQuestion:
         shown=(found.at, *those[:1]) if those else (found.at, *found.things),
         pixels_min=view.rules.pixels_min // (4 if asked.noun == found.kind else 1),
         about=found.things,
-        even=f"{said} {found.said(place.kind)}",  # farther about there is more
+        even=f"{said} {found.in_words(place.kind)}",  # farther about there is more
         checks=(
             *found.checks,
             told,

@@ -40,7 +40,7 @@ class ArmExam(ArmView):
 
     def __init__(self, scene: EpisodeScene, rules: ExamRules) -> None:
         super().__init__(scene)
-        self.rules, self.told = rules, ToldFacts()
+        self.rules, self.asked_facts = rules, ToldFacts()
         self.log_doubts = about_log(scene.findings)
         model = self.facts.arm.model if self.facts.arm is not None else None
         setup = model if model in SETUPS[MANIPULATION] else None

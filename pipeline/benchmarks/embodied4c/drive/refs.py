@@ -67,7 +67,7 @@ class ObjectReference:
         return f"the nearest {self.kind} {self.side}".rstrip() + self.scope
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """The same where it is asked about: with what counts as on that side."""
         return f"the nearest {self.kind} {sector_said(self.side)}".rstrip() + self.scope
 

@@ -135,7 +135,7 @@ def size(view: DriveExam) -> Iterator[ExamCase]:
     for moment, ref in named(view):
         if ref.kind != "vehicle":
             continue  # a car is 4.5 m long, and no look is needed to say so
-        one = case(view, "at_size", moment, (ref.key, "length"), ref, thing=ref.said, dimension="length")
+        one = case(view, "at_size", moment, (ref.key, "length"), ref, thing=ref.in_words, dimension="length")
         mark_all(view, one, ref)
         one.facts = (f"length of {view.ids[ref.actor]}",)  # whatever it is called
         yield number(one, float(view.size_m[ref.actor, 0]), "m")
@@ -146,7 +146,7 @@ def parked_or_moving(view: DriveExam) -> Iterator[ExamCase]:
     for moment, ref in named(view):
         if ref.kind in FURNITURE:
             continue
-        one = case(view, "st_motion", moment, (ref.key,), ref, thing=ref.said)
+        one = case(view, "st_motion", moment, (ref.key,), ref, thing=ref.in_words)
         index = int(view.moments[moment])
         speed = float(view.moving_mps[ref.actor, moment])
         one.require("speed_unknown", float(np.isfinite(speed)), ">=", 1, "speeds")
@@ -171,7 +171,7 @@ def lamps(view: DriveExam) -> Iterator[ExamCase]:
         lit = view.lit_at(str(view.ids[ref.actor]), int(view.moments[moment]))
         if lit is None:
             continue
-        one = case(view, "st_lamps", moment, (ref.key,), ref, thing=ref.said)
+        one = case(view, "st_lamps", moment, (ref.key,), ref, thing=ref.in_words)
         one.traits = (*one.traits, part_of_log(moment, len(view.moments)))
         shown = [said for lamp, said in told.items() if lamp in lit]
         needs_outline(view, one, ref)
@@ -203,7 +203,7 @@ def larger(view: DriveExam) -> Iterator[ExamCase]:
                 if more == "longer" and not {first.kind, second.kind} <= LONG:
                     continue  # how long a pedestrian is depends on the stride
                 a, b = (float(view.size_m[ref.actor, axis]) for ref in (first, second))
-                fields = {"thing": first.said, "other": second.said, "more": more}
+                fields = {"thing": first.in_words, "other": second.in_words, "more": more}
                 one = case(view, "rs_size", moment, (first.key, second.key, more), first, second, **fields)
                 one.quantity = "height" if more == "taller" else one.quantity
                 needs_outline(view, one, first, second)
@@ -233,7 +233,14 @@ def place(view: DriveExam) -> Iterator[ExamCase]:
         for pair in combinations(_plain(view, moment), 2):
             first, second = _order(view, moment, *pair)
             one = case(
-                view, "rp_place", moment, (first.key, second.key), first, second, thing=first.said, other=second.said
+                view,
+                "rp_place",
+                moment,
+                (first.key, second.key),
+                first,
+                second,
+                thing=first.in_words,
+                other=second.in_words,
             )
             off_deg = view.off_deg[[first.actor, second.actor], moment]
             # Of what lies behind, who turns round says left where a picture from above shows right.

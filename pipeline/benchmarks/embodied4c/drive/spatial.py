@@ -42,7 +42,7 @@ def bearing(view: DriveExam) -> Iterator[ExamCase]:
     """LC: in which eighth around us a thing lies."""
     for moment, ref in named(view, sides=False):
         angle = float(view.off_deg[ref.actor, moment])
-        one = case(view, "lc_sector", moment, (ref.key,), ref, thing=ref.said)
+        one = case(view, "lc_sector", moment, (ref.key,), ref, thing=ref.in_words)
         eighth, to_border = sector(angle, 8)
         one.fact("bearing", ref.words, angle, "deg")
         one.require("near_side_border", to_border, ">=", view.rules.side_margin_deg / 2, "deg")
@@ -61,11 +61,11 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
         rows: list[set[str]] = []
         if len(own) == 1:
             row = lanes.row(own[0])
-            rows = [row, lanes.beside(row, "left"), lanes.beside(row, "right")]
+            rows = [row, lanes.neighbours(row, "left"), lanes.neighbours(row, "right")]
         for ref in refs(view, moment):
             if ref.kind not in VEHICLES | {"vehicle"}:
                 continue
-            one = case(view, "lc_lane", moment, (ref.key,), ref, thing=ref.said)
+            one = case(view, "lc_lane", moment, (ref.key,), ref, thing=ref.in_words)
             one.require("in_no_lane", len(own), ">=", 1, "lanes")
             one.require("several_lanes", len(own), "<=", 1, "lanes")
             theirs, border_m = lanes.of(view.place_m[ref.actor, index], float(view.yaw_deg[ref.actor, index]))
@@ -81,7 +81,7 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
 def distance(view: DriveExam) -> Iterator[ExamCase]:
     """DT: from us to the nearest surface of a thing."""
     for moment, ref in named(view):
-        one = case(view, "dt_near", moment, (ref.key,), ref, thing=ref.said)
+        one = case(view, "dt_near", moment, (ref.key,), ref, thing=ref.in_words)
         one.require("too_near", ref.gap_m, ">=", view.rules.distance_min_m, "m")
         needs_gap(view, one, moment, ref.gap_m, ref)
         mark_all(view, one, ref)
@@ -92,7 +92,7 @@ def distance_between(view: DriveExam) -> Iterator[ExamCase]:
     """DT: between the nearest surfaces of two things."""
     apart = [_gaps(view, moment) for moment in range(len(view.moments))]
     for moment, first, second in _pairs(view):
-        fields = {"thing": first.said, "other": second.said}
+        fields = {"thing": first.in_words, "other": second.in_words}
         one = case(view, "dt_between", moment, (first.key, second.key), first, second, **fields)
         gap = float(apart[moment][first.actor][second.actor])
         one.require("too_near", gap, ">=", view.rules.distance_min_m, "m")
@@ -123,7 +123,7 @@ def heading(view: DriveExam) -> Iterator[ExamCase]:
         if ref.kind not in LONG:
             continue
         off = abs(float(view.heading_deg[ref.actor, view.moments[moment]]))
-        one = case(view, "or_heading", moment, (ref.key,), ref, thing=ref.said)
+        one = case(view, "or_heading", moment, (ref.key,), ref, thing=ref.in_words)
         needs_outline(view, one, ref)
         one.require("angle_too_small", off, ">=", view.rules.turn_min_deg * 4, "deg")
         mark_all(view, one, ref)
@@ -136,7 +136,7 @@ def facing(view: DriveExam) -> Iterator[ExamCase]:
         if ref.kind not in LONG:
             continue
         turn = float(view.heading_deg[ref.actor, view.moments[moment]])
-        one = case(view, "or_facing", moment, (ref.key,), ref, thing=ref.said)
+        one = case(view, "or_facing", moment, (ref.key,), ref, thing=ref.in_words)
         needs_outline(view, one, ref)
         one.base = abs(turn)
         quarter, to_border = sector(turn, 4)
@@ -156,7 +156,7 @@ def ground_under(view: DriveExam) -> Iterator[ExamCase]:
             continue
         index = int(view.moments[moment])
         at = shapely.Point(view.place_m[ref.actor, index, :2])
-        one = case(view, "tp_ground", moment, (ref.key,), ref, thing=ref.said)
+        one = case(view, "tp_ground", moment, (ref.key,), ref, thing=ref.in_words)
         # A vehicle that is on two of them is on neither; people stand on a point.
         body = at if ref.kind in PEOPLE else shapely.Polygon(view.footprints(index).corners()[ref.actor])
         margin = min(float(shapely.distance(area.boundary, body)) for area in (roads, crossings))
@@ -184,7 +184,7 @@ def neighbour(view: DriveExam) -> Iterator[ExamCase]:
         actor = int(gap.argmin())
         category = str(view.categories[actor])
         second = float(np.where(view.categories != category, gap, np.inf).min())
-        one = case(view, "tp_next", moment, (ref.key,), ref, thing=ref.said)
+        one = case(view, "tp_next", moment, (ref.key,), ref, thing=ref.in_words)
         name_actor(view, one, f"the road user next to {ref.words}", actor, moment, ROAD_USERS)
         for measure in (all_sure(view, users, moment), *seen_rules(view, actor, moment)):
             one.measured(measure)

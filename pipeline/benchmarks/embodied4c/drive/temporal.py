@@ -49,7 +49,7 @@ def speed(view: DriveExam) -> Iterator[ExamCase]:
         if ref.kind not in LONG:
             continue
         kmh = float(view.moving_mps[ref.actor, moment]) * KMH
-        one = case(view, "mt_speed", moment, (ref.key,), ref, thing=ref.said)
+        one = case(view, "mt_speed", moment, (ref.key,), ref, thing=ref.in_words)
         one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
         steady_speed(one, kmh, float(view.short_mps[ref.actor, moment]) * KMH, view.rules.speed_off_max)
         mark_all(view, one, ref)
@@ -218,7 +218,7 @@ def time_to(view: DriveExam) -> Iterator[ExamCase]:
             continue
         index = int(view.moments[moment])
         speed = float(view.ego_speed_mps[index])
-        one = case(view, "cs_time_to", moment, (ref.key,), ref, thing=ref.said)
+        one = case(view, "cs_time_to", moment, (ref.key,), ref, thing=ref.in_words)
         one.require("too_slow", speed * KMH, ">=", view.rules.speed_min_kmh, "km/h")
         one.require("too_near", ref.gap_m, ">=", view.rules.distance_min_m, "m")
         needs_gap(view, one, moment, ref.gap_m, ref)

@@ -40,7 +40,7 @@ class DriveExam(DriveView):
 
     def __init__(self, scene: DriveScene, rules: ExamRules) -> None:
         super().__init__(scene)
-        self.rules, self.told = rules, ToldFacts()
+        self.rules, self.asked_facts = rules, ToldFacts()
         camera = self.camera.name if self.camera is not None else None
         self.flags = log_flags(DRIVING, scene, rules, self.drawable, camera)
         self.log_doubts = about_log(scene.findings)
@@ -266,7 +266,7 @@ class Lanes:
                 found |= edge
         return found
 
-    def beside(self, lanes: Iterable[str], side: str) -> set[str]:
+    def neighbours(self, lanes: Iterable[str], side: str) -> set[str]:
         """Ids of the neighbours of lanes on a side, "left" or "right", that lead the same way."""
         found = set()
         for name in lanes:

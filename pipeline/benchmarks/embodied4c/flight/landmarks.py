@@ -175,7 +175,9 @@ def ranking(view: FlightExam) -> Iterator[ExamCase]:
             # Of each two it tells which is nearer, for as long as it is.
             pairs = [sorted(pair) for pair in combinations(told, 2)]
             one.facts = tuple(
-                view.told.lasting(f"nearer of {label_of(view, a)}, {label_of(view, b)}", second, gaps[a] < gaps[b])
+                view.asked_facts.lasting(
+                    f"nearer of {label_of(view, a)}, {label_of(view, b)}", second, gaps[a] < gaps[b]
+                )
                 for a, b in pairs
             )
             for place in told:

@@ -39,7 +39,7 @@ class FlightExam:
     domain = AERIAL
 
     def __init__(self, scene: FlightScene, rules: ExamRules) -> None:
-        self.scene, self.rules, self.told = scene, rules, ToldFacts()
+        self.scene, self.rules, self.asked_facts = scene, rules, ToldFacts()
         self.flight: FlightView[ExamRules] = FlightView(scene, rules)
         self.log_doubts = about_log(scene.findings)
         self.flags = log_flags(AERIAL, scene, rules, scene.facts.drawable, "camera of the drone")

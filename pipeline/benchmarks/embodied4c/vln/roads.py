@@ -106,9 +106,9 @@ class DriveLanes:
     def _beside(self, own: Lane, other: Lane) -> int:
         """How many lanes to the left another one is, among those next to ours; 0: what joins the two is not known."""
         row = self.lanes.row(own)
-        if other.id in self.lanes.beside(row, "left"):
+        if other.id in self.lanes.neighbours(row, "left"):
             return 1
-        return -1 if other.id in self.lanes.beside(row, "right") else 0
+        return -1 if other.id in self.lanes.neighbours(row, "right") else 0
 
     def against(self, ours: LaneSequence, place_m: FloatArray, yaw_deg: FloatArray) -> StrArray:
         """(N,) the numbers of the lanes of another, counted as ours; "" where it is in none next to ours."""
@@ -127,7 +127,11 @@ class DriveLanes:
 
     def _number(self, own: Lane, number: str, found: set[str]) -> str:
         row = self.lanes.row(own)
-        for step, lanes in ((0, row), (1, self.lanes.beside(row, "left")), (-1, self.lanes.beside(row, "right"))):
+        for step, lanes in (
+            (0, row),
+            (1, self.lanes.neighbours(row, "left")),
+            (-1, self.lanes.neighbours(row, "right")),
+        ):
             if found & lanes:
                 return str(int(number) + step) if number else NO_LANE
         return NO_LANE

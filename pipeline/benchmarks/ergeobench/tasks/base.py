@@ -104,7 +104,7 @@ class SeenTask(CaseTask[ErgeoView]):
         """Writes the views of a candidate, and where objects lie in the first that shows them."""
         show(case, *shots)
         for i in members:
-            shot = next((own for own in shots if isinstance(own, PinholeView) and view.whole(own)[i]), None)
+            shot = next((own for own in shots if isinstance(own, PinholeView) and view.shown_whole(own)[i]), None)
             if shot is not None:
                 names = ("left_edge", "right_edge", "lower_edge", "upper_edge")
                 for name, value in zip(names, view.extent(i, shot).tolist(), strict=True):

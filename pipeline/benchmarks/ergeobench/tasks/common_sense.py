@@ -120,7 +120,7 @@ class SingleView(NeedTask):
             shots = [
                 shot
                 for shot in tried
-                if view.whole(shot)[i] and _to_third_border(_middle(view, i, shot), THIRDS[answer]) >= margin
+                if view.shown_whole(shot)[i] and _to_third_border(_middle(view, i, shot), THIRDS[answer]) >= margin
             ]
             if not shots:
                 yield self.unshown(case, len(tried))
@@ -162,7 +162,7 @@ class DualView(NeedTask):
                 other = view.level[(view.level.index(own) + turn) % TURNS]
                 left, right, _, _ = view.extent(i, own).tolist()
                 is_in_half = left > 0 if half else right < 0
-                is_there = view.whole(own)[i] and not view.touched(other)[i] and is_in_half
+                is_there = view.shown_whole(own)[i] and not view.touched(other)[i] and is_in_half
                 showing += bool(is_there)
                 if is_there and self.none_else(view, i, need, own, other):
                     found = (other, own) if picture else (own, other)
@@ -231,7 +231,7 @@ class Doors:
             doors = [
                 k
                 for k, j in self.signs.items()
-                if view.whole(level)[k] and view.whole(upward)[j] and self._colour(k) is not None
+                if view.shown_whole(level)[k] and view.shown_whole(upward)[j] and self._colour(k) is not None
             ]
             others = [self._colour(k) for k in self.entrances if k != i and view.touched(level)[k]]
             if i in doors and len(doors) > 1 and colour not in others and None not in others:
@@ -307,7 +307,7 @@ class NeedCrossView(NeedTask):
         swapped = bool(rng.integers(2))
         shots = (view.towards(view.objects[k].yaw_deg, -40, 40, rng) for k in (i, j))
         for one, other in product(*shots) if case.refusal is None else ():
-            is_there = view.whole(one)[i] and view.whole(other)[j]
+            is_there = view.shown_whole(one)[i] and view.shown_whole(other)[j]
             is_apart = not view.touched(one)[j] and not view.touched(other)[i]
             others = [k for k in self.others(view, i, need) if k != j]
             is_clear = not any(view.touched(shot)[others].any() for shot in (one, other))

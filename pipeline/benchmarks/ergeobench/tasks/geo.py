@@ -106,7 +106,7 @@ class GeoLocalization(CaseTask[ErgeoView]):
 def best_view(view: ErgeoView) -> PinholeView:
     """A view about the horizon, drawn among those that show most objects from edge to edge."""
     level = [shot for shot in view.around if shot in view.level]
-    counts = [int(view.whole(shot)[: len(view.facts.objects)].sum()) for shot in level]
+    counts = [int(view.shown_whole(shot)[: len(view.facts.objects)].sum()) for shot in level]
     return level[counts.index(max(counts))]
 
 

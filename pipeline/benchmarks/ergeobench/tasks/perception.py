@@ -89,7 +89,7 @@ class Perception(SeenTask):
         """A statement for each label, in a view that shows it and in one that shows nothing of it."""
         for label in labels:
             own = view.of_label(label)
-            shows = [(v, i) for v in view.around for i in own.tolist() if view.usable(i) and view.whole(v)[i]]
+            shows = [(v, i) for v in view.around for i in own.tolist() if view.usable(i) and view.shown_whole(v)[i]]
             lacks = [v for v in view.around if not view.touched(v)[view.may_be(label)].any()]
             for answer, found in ((TRUE, shows[:1]), (FALSE, [(v, None) for v in lacks[:1]])):
                 shot, i = found[0] if found else (None, None)
@@ -122,7 +122,7 @@ class Perception(SeenTask):
             for shot in view.around
             if not view.touched(shot)[others].any()
             for i in members
-            if view.whole(shot)[i]
+            if view.shown_whole(shot)[i]
         ]
 
     def _attributes(self, view: ErgeoView, label: str) -> Iterator[Case]:
@@ -165,7 +165,7 @@ class Perception(SeenTask):
             found: dict[str, tuple[PinholeView, int]] = {}
             for name in group:
                 others = [i for other in group if other != name for i in everywhere[other]]
-                shows = ((s, i) for s in view.around for i in named[name] if view.whole(s)[i])
+                shows = ((s, i) for s in view.around for i in named[name] if view.shown_whole(s)[i])
                 first = next(((s, i) for s, i in shows if not view.touched(s)[others].any()), None)
                 if first is not None:
                     found[name] = first

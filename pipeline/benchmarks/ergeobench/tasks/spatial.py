@@ -81,7 +81,7 @@ class DepthTask(DistanceTask):
         margin = min(abs(distance_m - border) / border for border in borders)
         case.require("near_a_depth_border", margin, ">=", rules.depth_margin, "share", seen.id)
         shot = min(view.level, key=lambda own: abs(float(wrapped(seen.yaw_deg - own.yaw_deg))))
-        case.require("partly_outside_view", float(view.whole(shot)[i]), ">=", 1, "whole objects", seen.id)
+        case.require("partly_outside_view", float(view.shown_whole(shot)[i]), ">=", 1, "whole objects", seen.id)
         others = [view.objects[j] for j in view.may_be(seen.label).tolist() if j != i]
         gaps = [abs(float(wrapped(own.yaw_deg - shot.yaw_deg))) - own.width_deg / 2 for own in others]
         case.require("another_of_its_label", min(gaps, default=180.0), ">=", MIDDLE_DEG, "deg", seen.id)
@@ -125,7 +125,7 @@ class Distance(DistanceTask):
         shots = view.towards(one.yaw_deg + turn_deg / 2, -FOV_DEG / 2, FOV_DEG / 2, rng)
         same = view.may_be(one.label)
         for shot in shots if case.refusal is None else ():
-            if view.whole(shot)[[i, j]].all() and int(view.touched(shot)[same].sum()) == 2:
+            if view.shown_whole(shot)[[i, j]].all() and int(view.touched(shot)[same].sum()) == 2:
                 self.lay(view, case, shot, members=[i, j])
                 i_is_left, i_is_nearer = turn_deg > 0, own_m < others_m
                 is_left = i_is_left == (i_is_nearer == (NEARER[word] > 0))

@@ -73,12 +73,12 @@ class FlightAuthoring(SceneAuthoring[UrbanView]):
     def _told(self) -> tuple[Sequence[Passage], Extract] | RefusedItemError:
         """The narration and what was extracted from it, or why there is none; the model is asked once."""
         try:
-            passages = narrate(self.facts, self.asks[0], self.shows[0])
-            return passages, extract(self.facts, passages, self.asks[0], seen=self.shows[0] is not None)
+            passages = narrate(self.facts, self.models[0], self.shows[0])
+            return passages, extract(self.facts, passages, self.models[0], seen=self.shows[0] is not None)
         except RefusedItemError as refused:
             return refused
 
-    def told(self) -> tuple[Sequence[Passage], Extract]:
+    def narration_and_extract(self) -> tuple[Sequence[Passage], Extract]:
         """The narration, and what was extracted from it. Raises RefusedError."""
         if self.view.scene.video is None:
             raise RefusedItemError(_NO_VIDEO)
@@ -108,11 +108,13 @@ class UrbanAuthor(ModelAuthor[UrbanView, FlightAuthoring, Target]):
 
     def prompt_arguments(self, scene: FlightAuthoring, target: Target) -> PromptArguments:
         """The task, the facts, and what the first steps gave."""
-        return compose_arguments(self.tasks[target.task], scene.facts, *scene.told(), scene.shows[0], scene.count)
+        return compose_arguments(
+            self.tasks[target.task], scene.facts, *scene.narration_and_extract(), scene.shows[0], scene.count
+        )
 
     def validate(self, scene: FlightAuthoring, target: Target, found: Sequence[dict[str, Any]]) -> Iterator[Case]:
         """Each question with its directions mended, and the first rule that it breaks."""
-        _, known = scene.told()
+        _, known = scene.narration_and_extract()
         before, kept = scene.numbers[target.task], scene.drafts[target.task]
         for number, raw in enumerate(found, start=before + 1):
             scene.numbers[target.task], item = number, item_of(raw)
@@ -122,7 +124,7 @@ class UrbanAuthor(ModelAuthor[UrbanView, FlightAuthoring, Target]):
             case.answer, case.wrong, case.proof = mended.answer, list(mended.wrong), mended.proof
             again = sum(tokens(other.question) == tokens(mended.question) for other in kept)
             repeated = rule("invalid_or_ambiguous_repeated", again, "<=", 0, "questions")
-            of_rules = measures(mended, scene.facts, known, self.tasks[target.task].asks)
+            of_rules = measures(mended, scene.facts, known, self.tasks[target.task].question_form)
             for measure in chain(of_rules, [repeated]):
                 case.measured(measure)
                 if not measure.holds:
@@ -158,10 +160,10 @@ class _Written(CaseTask[UrbanView]):
 
 def _answer(case: Case, item: DraftItem, scene: FlightAuthoring, steps: tuple[str, str]) -> None:
     """The second model's answers to an item. They are kept also with an item that they refuse."""
-    if len(scene.asks) < 2:
+    if len(scene.models) < 2:
         return
     with refusing(case):
-        for measure in answered(item, scene.view.scene.id, SecondModel(scene.asks[1], scene.second_shown, steps)):
+        for measure in answered(item, scene.view.scene.id, SecondModel(scene.models[1], scene.second_shown, steps)):
             case.measured(measure)
             if not measure.holds and (row := measure.evidence()):
                 case.evidence.append(row)

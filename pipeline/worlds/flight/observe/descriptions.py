@@ -113,7 +113,7 @@ def describe(
         seen = [i for i, mark in enumerate(landmarks) if mark.appearance is not None and noticed[i]]
         around = np.union1d(around, np.array(seen, dtype=np.intp))
     things = SceneThings([landmarks[i] for i in around.tolist()], config)
-    found = {around[row]: said for row, said in enumerate(things.said())}
+    found = {around[row]: said for row, said in enumerate(things.descriptions())}
     hidden = Rejection(reason="looks_unknown", measured=None, limit=None, unit=None)
     far = Rejection(reason=NOT_NEAR, measured=None, limit=config.around_m, unit="m")
     return tuple(
@@ -163,7 +163,7 @@ class SceneThings:
         }
         self._fitting: dict[NounPhrase, BoolArray] = {}  # what `may_fit` has answered: many things are alike
 
-    def said(self) -> list[ReferringExpression]:
+    def descriptions(self) -> list[ReferringExpression]:
         """First what looks tell, then what stands beside something that they tell."""
         alone = [self._by_look(i) if self._extent_known(i) else _NO_EXTENT for i in range(len(self.marks))]
         anchors = [place_of(i, self.marks[i], said.label) for i, said in enumerate(alone) if said.label]

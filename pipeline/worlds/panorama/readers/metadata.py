@@ -51,7 +51,7 @@ def stated(sidecar: Sidecar, found: Findings) -> SourceMetadata:
     """The metadata that people state."""
     at = sidecar.position
     return SourceMetadata(
-        by=SIDECAR,
+        name=SIDECAR,
         position=None if at is None else position_of(at.lat_deg, at.lon_deg, at.alt_m, SIDECAR, found),
         accuracy_m=sidecar.accuracy_m,
         heading_deg=heading_of(sidecar.heading_deg, SIDECAR, found),
@@ -179,7 +179,7 @@ def from_mapillary(value: dict[str, Any], found: Findings) -> list[SourceMetadat
         pitch, roll = _tilt(value.get("computed_rotation")) if prefix else (None, None)
         told.append(
             SourceMetadata(
-                by=by,
+                name=by,
                 position=position,
                 heading_deg=heading,
                 camera_pitch_deg=pitch,
@@ -207,7 +207,7 @@ def from_panoramax(value: dict[str, Any], found: Findings) -> list[SourceMetadat
     providers = [p for p in _dicts(value.get("providers")) if "producer" in (p.get("roles") or ())]
     return [
         SourceMetadata(
-            by=PANORAMAX,
+            name=PANORAMAX,
             position=position_of(lat, lon, None, PANORAMAX, found),
             accuracy_m=positive(number_of(properties.get("quality:horizontal_accuracy"))),
             heading_deg=heading_of(number_of(properties.get("view:azimuth")), PANORAMAX, found),

@@ -147,7 +147,7 @@ class Panoramas(FolderReader):
         sidecar = read_sidecar(files, own_files(files).sidecar)
         own = own_files(files, sidecar.picture)
         opened = open_picture(files, own, sidecar.crop, findings)
-        told = [stated(sidecar, findings), *of_services(files, own, findings), *opened.told]
+        told = [stated(sidecar, findings), *of_services(files, own, findings), *opened.source_metadata]
         compare(told, findings)
         objects, complete = read_objects(files, own.objects, opened.picture, findings)
         source_tags = {name: SIDECAR for name in ("camera_height_m", "indoor") if getattr(sidecar, name) is not None}
@@ -176,7 +176,7 @@ class Panoramas(FolderReader):
     def geometry(self, files: SceneFiles, scene: PanoramaScene) -> PanoramaGeometry:
         """See `Reader.geometry`. Nothing is decoded or read before it is asked for."""
         facts, maps = scene.facts, self._maps(files.root)
-        twins = tuple(NearbyPanorama(ref.id, partial(self._twin, files.root, ref)) for ref in files.ref.beside)
+        twins = tuple(NearbyPanorama(ref.id, partial(self._twin, files.root, ref)) for ref in files.ref.compared_with)
         return PanoramaGeometry(
             color=partial(color_file, files.root / facts.picture.path, MOST_PIXELS),
             depth_m=lambda: (
@@ -263,7 +263,7 @@ def _with_twins(root: Path, listed: Sequence[SceneRef]) -> Iterator[SceneRef]:
     for i, one in enumerate(found):
         near = tuple(SceneRef(found[j].id, found[j].files, found[j].stamp) for j in twins.get(i, ()))
         stamp = digest_of([one.stamp, *(ref.stamp for ref in near)]) if near else one.stamp
-        yield SceneRef(one.id, one.files, stamp, beside=near)
+        yield SceneRef(one.id, one.files, stamp, compared_with=near)
 
 
 def _twins(found: Sequence[_ListedPanorama]) -> dict[int, list[int]]:

@@ -24,7 +24,7 @@ class OpenedPicture(NamedTuple):
     """A picture, and what it says of itself."""
 
     picture: PanoramaPicture
-    told: tuple[SourceMetadata, ...]
+    source_metadata: tuple[SourceMetadata, ...]
     raw: bytes
 
 
@@ -105,7 +105,7 @@ def _check_form(files: SceneFiles, path: Path, raw: bytes, header: Header | None
     if header.scans > MOST_SCANS:
         message = f"its decoder would go over it {header.scans} times, over {MOST_SCANS}"
         raise files.fault(path, "too_many_scans", message, "save it again as a baseline JPEG")
-    if not header.whole:
+    if not header.is_complete:
         message = f"its end is missing; what is there has {len(raw):,} bytes"
         raise files.fault(path, "truncated_picture", message, "fetch the picture again")
 
@@ -179,8 +179,8 @@ def _fault_of(header: Header | None, metres_per_unit: float, picture: PanoramaPi
     """Why a depth cannot be used, or None."""
     if header is None:
         return doubt("unusable_depth", "depth", "it is no PNG", "write a grey PNG of 16 bits")
-    if header.kind != "PNG" or header.channels != 1 or header.bits != 16 or not header.whole:
-        cut = "" if header.whole else ", and its end is missing"
+    if header.kind != "PNG" or header.channels != 1 or header.bits != 16 or not header.is_complete:
+        cut = "" if header.is_complete else ", and its end is missing"
         message = f"it is a {header.kind} with channels of {header.bits} bits, {header.channels} of them{cut}"
         return doubt("unusable_depth", "depth", message, "write a grey PNG of 16 bits")
     size = header.width * header.height

@@ -31,7 +31,7 @@ class SourceMetadata:
     """The metadata of one source; None: not stated.
 
     Attributes:
-        by: its name, as messages and `Panorama.source_tags` have it.
+        name: its name, as messages and `Panorama.source_tags` have it.
         position: WGS84; checked (`position_of`).
         accuracy_m: of the position.
         heading_deg: of the sphere's middle column, clockwise from true north; checked (`heading_of`).
@@ -45,7 +45,7 @@ class SourceMetadata:
         source_url: where it is from.
     """
 
-    by: str
+    name: str
     position: Origin | None = None
     accuracy_m: float | None = None
     heading_deg: float | None = None
@@ -119,7 +119,7 @@ def first(told: Sequence[SourceMetadata], of: str, source_tags: dict[str, str]) 
     for source in told:
         value = getattr(source, of)
         if value is not None:
-            source_tags[of] = source.by
+            source_tags[of] = source.name
             return value
     return None
 
@@ -132,7 +132,7 @@ def accuracy_of(told: Sequence[SourceMetadata], source_tags: dict[str, str]) -> 
 
 def compare(told: Sequence[SourceMetadata], found: Findings) -> None:
     """Says where sources differ on position or heading, and where a heading is one in radians."""
-    placed = [(t.by, t.position) for t in told if t.position is not None]
+    placed = [(t.name, t.position) for t in told if t.position is not None]
     if len(placed) > 1:
         points = np.array([(p.lat_deg, p.lon_deg) for _, p in placed])
         away = np.hypot(*offsets_m(points, points[0]).T)
@@ -143,7 +143,7 @@ def compare(told: Sequence[SourceMetadata], found: Findings) -> None:
             )
             remedy = "find out which is right, and state it in pano.yaml, with certain: [position]"
             found.add(doubt("positions_disagree", "position", message, remedy, float(away[worst]), APART_M, "m"))
-    headed = [(t.by, t.heading_deg) for t in told if t.heading_deg is not None]
+    headed = [(t.name, t.heading_deg) for t in told if t.heading_deg is not None]
     if len(headed) > 1:
         _compare_headings(headed[0], max(headed[1:], key=lambda one: _turn(one[1], headed[0][1])), found)
     elif headed:
@@ -231,7 +231,7 @@ def from_exif(exif: Exif, found: Findings) -> SourceMetadata:
     else:
         heading = heading_of(exif.heading_deg, EXIF, found)
     return SourceMetadata(
-        by=EXIF,
+        name=EXIF,
         position=position,
         accuracy_m=positive(exif.accuracy_m) if position else None,
         heading_deg=heading,
@@ -262,7 +262,7 @@ def from_gpano(gpano: dict[str, str], size: tuple[int, int], found: Findings) ->
             value = None
         angles[name] = value
     return SourceMetadata(
-        by=GPANO,
+        name=GPANO,
         heading_deg=heading_of(pose.get("PoseHeadingDegrees"), GPANO, found),
         camera_pitch_deg=angles["PosePitchDegrees"],
         camera_roll_deg=angles["PoseRollDegrees"],

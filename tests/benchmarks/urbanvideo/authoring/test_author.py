@@ -256,7 +256,7 @@ def test_a_model_that_sees_is_not_asked_where_there_is_no_film(inputs: list[str]
         {"build": "b", "benchmark": "urbanvideo", "author": {"model": model}, "video": video} | UNASKED
     )
     assert AUTHOR.is_wanted(config) is asked
-    assert bool(AUTHOR.asks(config)) is asked
+    assert bool(AUTHOR.models(config)) is asked
     assert is_blindfolded(config) is not asked
 
 

@@ -57,7 +57,7 @@ MISTAKEN_SHARE_MAX = 0.1  # either way: 4 of 40
 def refusal(raw: dict[str, Any]) -> str | None:
     facts, known = FLIGHTS[raw["flight"]]
     written = DraftItem(raw["question"], raw["answer"], tuple(raw["wrong"]), tuple(raw["objects"]), raw["time_s"])
-    rules = measures(relative(written, facts), facts, known, URBAN_TASKS[raw["task"]].asks)
+    rules = measures(relative(written, facts), facts, known, URBAN_TASKS[raw["task"]].question_form)
     broken = next((rule for rule in rules if not rule.holds), None)
     return f"{broken.name}: {broken.value:g} {broken.relation} {broken.limit}" if broken else None
 

@@ -260,7 +260,7 @@ def test_one_place_taken_twice_stays_once(tmp_path: Path) -> None:
     write(tmp_path, "p3", jpeg(blobs(2)), OUTSIDE)
     write(tmp_path, "p4", jpeg(color, quality=99), OUTSIDE.replace("43.7396", "43.7405"))
     listing = Panoramas().scenes(tmp_path)
-    assert [[other.id for other in ref.beside] for ref in listing.scenes] == [
+    assert [[other.id for other in ref.compared_with] for ref in listing.scenes] == [
         [], ["panoramas/p1"], ["panoramas/p1", "panoramas/p2"], []
     ]  # fmt: skip
     twice = {name: found(observed(tmp_path, name, SMOOTH)).get("near_duplicate") for name in ("p1", "p2", "p3", "p4")}
@@ -298,7 +298,7 @@ def test_one_that_a_fix_leaves_out_takes_no_other_along(tmp_path: Path) -> None:
     def beside(**more: Any) -> dict[str, tuple[str, list[str]]]:
         inputs = list_inputs(build_config(config | more)).inputs
         return {
-            unit: (digest_of(raw.parts), [other.id for other in raw.open().files.ref.beside])
+            unit: (digest_of(raw.parts), [other.id for other in raw.open().files.ref.compared_with])
             for unit, raw in inputs.items()
         }
 
@@ -317,8 +317,8 @@ def test_of_many_on_one_spot_each_is_held_against_the_first(tmp_path: Path) -> N
     for i in range(70):
         write(tmp_path, f"p{i:02}", raw + bytes(i), OUTSIDE)
     first, *others = Panoramas().scenes(tmp_path).scenes
-    assert first.beside == ()
-    assert all("panoramas/p00" in [scene.id for scene in ref.beside] for ref in others)
+    assert first.compared_with == ()
+    assert all("panoramas/p00" in [scene.id for scene in ref.compared_with] for ref in others)
 
 
 def test_the_same_file_without_a_position_stays_once(tmp_path: Path) -> None:

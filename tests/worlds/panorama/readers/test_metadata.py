@@ -352,7 +352,7 @@ def test_headings_at_their_limits(raw: float | None, heading: float | None, told
 )
 def test_headings_of_several_sources(headings: tuple[float, ...], told: tuple[str, float] | None) -> None:
     found = Findings()
-    compare([SourceMetadata(by=f"s{n}", heading_deg=heading) for n, heading in enumerate(headings)], found)
+    compare([SourceMetadata(name=f"s{n}", heading_deg=heading) for n, heading in enumerate(headings)], found)
     assert [(one.name, one.measured) for one in found.items] == ([(told[0], pytest.approx(told[1]))] if told else [])
     assert all(one.limit == pytest.approx(10.0 if "disagree" in one.name else math.tau) for one in found.items)
 
@@ -362,7 +362,7 @@ def test_positions_of_several_sources() -> None:
     for lons, told in (((8.0, 8.00022, 8.00005), None), ((8.0, 8.0001, 8.00023), 25.6)):
         found = Findings()
         placed = [Origin(lat_deg=0.5, lon_deg=lon, alt_m=None) for lon in lons]
-        compare([SourceMetadata(by=f"s{n}", position=at) for n, at in enumerate(placed)], found)
+        compare([SourceMetadata(name=f"s{n}", position=at) for n, at in enumerate(placed)], found)
         assert [one.measured for one in found.items] == ([] if told is None else [pytest.approx(told, abs=0.1)])
         assert all((one.name, one.limit) == ("positions_disagree", 25.0) for one in found.items)
         assert all("s0 and s2" in one.message for one in found.items)
@@ -370,8 +370,8 @@ def test_positions_of_several_sources() -> None:
 
 def test_an_accuracy_is_that_of_people_or_of_the_source_whose_position_holds() -> None:
     here = Origin(lat_deg=1.0, lon_deg=2.0, alt_m=None)
-    bare, vague = SourceMetadata(by="a"), SourceMetadata(by="b", accuracy_m=9.0)
-    placed, other = SourceMetadata(by="c", position=here, accuracy_m=3.0), SourceMetadata(by="d", position=here)
+    bare, vague = SourceMetadata(name="a"), SourceMetadata(name="b", accuracy_m=9.0)
+    placed, other = SourceMetadata(name="c", position=here, accuracy_m=3.0), SourceMetadata(name="d", position=here)
     for told, found in (
         ((bare, vague, placed), 3.0),
         ((vague, placed), 9.0),

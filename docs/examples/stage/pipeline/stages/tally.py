@@ -19,4 +19,4 @@ def run(given: StageContext) -> bytes:
     return json.dumps(counts, indent=1, sort_keys=True).encode()
 
 
-TALLY: Final = Stage(name="tally", suffix=".json", module=__name__, run=run, takes=("generate",))
+TALLY: Final = Stage(name="tally", suffix=".json", module=__name__, run=run, requires=("generate",))
