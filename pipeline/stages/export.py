@@ -158,7 +158,7 @@ def _read_when_needed(context: StageContext) -> dict[str, Any]:
         return chain(media_of(shown, context.folder), _drawings(context), passed_on)
 
     return {
-        "whole": lambda: map(read_scene, context.all_bytes("describe")),
+        "whole_scenes": lambda: map(read_scene, context.all_bytes("describe")),
         "pictures": lambda: context.tables("landmark_pictures"),
         "frames": lambda: pa.concat_tables([FRAMES.empty_table(), *context.tables("frames")]),
         "twins": lambda: pa.concat_tables([TWINS.empty_table(), *context.tables("twins")]),

@@ -68,8 +68,8 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=BENCHMARKS)
 def test_every_public_column_is_said(benchmark: object) -> None:
     columns = benchmark.columns  # type: ignore[attr-defined]
-    assert list(columns.said) == columns.schema.names
-    assert columns_of(benchmark, "data") == columns.said  # type: ignore[arg-type]
+    assert list(columns.descriptions) == columns.schema.names
+    assert columns_of(benchmark, "data") == columns.descriptions  # type: ignore[arg-type]
     assert benchmark.card.citation.startswith("@")  # type: ignore[attr-defined]
 
 

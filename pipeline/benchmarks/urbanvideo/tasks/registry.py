@@ -46,7 +46,7 @@ class Causal(Assisted):
     name = "Causal"
     share = 110
     category = "Reasoning"
-    asks = "why"
+    question_form = "why"
     template = "urbanvideo/questions/causal"
     slots = ("action",)
     definition = "Tell why the agent performed a given action."
@@ -59,7 +59,7 @@ class Counterfactual(Assisted):
     name = "Counterfactual"
     share = 132
     category = "Reasoning"
-    asks = "if"
+    question_form = "if"
     template = "urbanvideo/questions/counterfactual"
     slots = ("actual", "alternative")
     definition = "Tell whether an alternative movement would also complete the task, and how its route would be."

@@ -105,7 +105,7 @@ class MadeTask(UrbanTask):
 
     name: str = "Causal"
     template: str = "vsi/questions/object_counting"
-    asks: Literal["what", "why", "if"] = "why"
+    question_form: Literal["what", "why", "if"] = "why"
     model_assisted: bool = True
     definition: str = "Why the drone made a movement."
     example: str = "Why did the drone climb? Right: to pass over it. Wrong: to land."

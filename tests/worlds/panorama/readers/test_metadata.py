@@ -462,7 +462,7 @@ def test_poses_of_gpano(
         ({"kind": "JPEG"}, 0.001, ("unusable_depth", None, None)),
         ({"channels": 3}, 0.001, ("unusable_depth", None, None)),
         ({"bits": 8}, 0.001, ("unusable_depth", None, None)),
-        ({"whole": False}, 0.001, ("unusable_depth", None, None)),
+        ({"is_complete": False}, 0.001, ("unusable_depth", None, None)),
         ({"width": 8192, "height": 4096}, 0.001, None),
         ({"width": 8192, "height": 4097}, 0.001, ("depth_too_large", 8192 * 4097.0, 33_554_432.0)),
         ({"width": 66, "height": 32}, 0.001, None),  # 1/32 and 2/32 of a side
@@ -475,7 +475,7 @@ def test_poses_of_gpano(
 def test_depths_at_their_limits(header: dict[str, Any], metres_per_unit: float, told: Any) -> None:
     """With a picture of 128 by 64 pixels."""
     usual = {"kind": "PNG", "width": 128, "height": 64, "bits": 16, "channels": 1, "progressive": False, "scans": 1}
-    own = Header(**(usual | {"whole": True} | header))
+    own = Header(**(usual | {"is_complete": True} | header))
     found = _fault_of(own, metres_per_unit, PanoramaPicture(path="p", width=128, height=64, sha256="0"))
     assert (found and found.name) == (told and told[0])
     assert (found and found.limit) == (told and told[2])
