@@ -824,3 +824,5 @@ def test_a_stage_that_replaces_another_stands_for_it_behind_it(meta: Path) -> No
     assert source_of("generate", stages["select"], stages, config) == "generate"
     assert {"two", "select"} <= _behind(own[0], stages.values()) - {"author", "generate", "one"}
     assert "one" not in _behind(own[1], stages.values())
+    behind = _behind(stages["video"], stages.values())
+    assert {"observe", "describe", "figures"} & behind == {"describe", "figures"}, "what is observed takes no video"

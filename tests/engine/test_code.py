@@ -141,7 +141,7 @@ def test_any_other_difference_is_one(one: str, other: str) -> None:
 
 
 def test_a_table_that_a_module_loads_by_name_is_code_of_who_imports_it(write: Write) -> None:
-    folder = write(a="import pipeline.b", b="WORDS = load_table('city/words')", c="x = 'city/words'")
+    folder = write(a="import pipeline.b", b="WORDS = load_table('city/words', 1, x)", c="x = 'city/words'")
     table = folder / "templates" / "tables" / "city" / "words.yaml"
     table.parent.mkdir(parents=True)
     table.write_text("a: b")

@@ -74,6 +74,28 @@ def test_a_question_that_other_scenes_have_changed_names_the_stage_that_looks_at
     assert [c.causes for c in with_causes([change], before, after, ["balance", "select"])] == [causes]
 
 
+@pytest.mark.parametrize(
+    ("about", "fixes"),
+    [
+        ("chair", ("fix f1 (taken back)",)),
+        ("tv", ("fix f2",)),
+        ("lamp", ("fix f1 (taken back)", "fix f2")),  # which none of them names
+    ],
+)
+def test_without_a_lineage_the_fixes_of_the_scene_and_what_it_is_made_from_are_the_causes(
+    about: str, fixes: tuple[str, ...]
+) -> None:
+    def release(name: str, **fixed: tuple[str, str]) -> tuple[LoadedRelease, ReleaseLineage]:
+        told = {fix: {"scene": scene, "subjects": [subject]} for fix, (scene, subject) in fixed.items()}
+        return LoadedRelease(Path(), name, {}, 0, 0, None, told), ReleaseLineage({}, THEN)
+
+    asked = ReleasedQuestion("a/b", "task", (about,), "?", (), "1", (), {"raw data": "1", "code": "1"})
+    change = QuestionChange(1, "answer changed", asked, replace(asked, made_from={"raw data": "2", "code": "1"}))
+    before = release("one", f1=("a/b", "chair"), f3=("a/b", about))
+    after = release("two", f2=("a/b", "tv"), f3=("a/b", about), f4=("c/d", about))
+    assert with_causes([change], before, after, [])[0].causes == (*fixes, "raw data changed")
+
+
 @pytest.mark.slow
 def test_a_build_and_a_stage_say_what_would_run_and_run_nothing(tmp_path: Path) -> None:
     meta, out = tmp_path / "meta", tmp_path / "out"
