@@ -68,6 +68,16 @@ def test_what_was_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert read_lineage(tmp_path).config == {ROW[2]: {"cap": 6}}
 
 
+def test_a_manifest_has_the_same_bytes_in_whatever_order_settings_came(tmp_path: Path) -> None:
+    written = set()
+    for order in (1, -1):
+        outcome = _write(folder := tmp_path / f"{order}")
+        told, code = [("cap", 6), ("most", 7)][::order], [("numpy", "2"), ("pyarrow", "3")][::order]
+        write_outcome(folder, outcome, ["unify"], Lineage({ROW[2]: dict(told)}, {ROW[3]: dict(code)}))
+        written.add((folder / MANIFEST_FILE).read_bytes())
+    assert len(written) == 1
+
+
 def test_rows_of_another_manifest_stand_for_themselves_until_one_is_replaced(tmp_path: Path) -> None:
     before, now = Manifest(600, tmp_path), Manifest(600, tmp_path)
     rows = {(s, f"rooms/{n}"): replace(_entry(tmp_path, n), stage=s) for n in range(600) for s in ("unify", "video")}

@@ -17,9 +17,9 @@ import pipeline.stages.select
 from flows.cli.output.forecast_tables import spending_table
 from flows.orchestration.forecast import forecast_of
 from pipeline.blind.ask import ask
-from pipeline.blind.config import BlindConfig
+from pipeline.blind.config import FINAL, BlindConfig
 from pipeline.core.errors import ConfigError
-from pipeline.core.parquet import read_table
+from pipeline.core.parquet import arrow_bytes, read_table
 from pipeline.core.tables import QUESTIONS, SELECTED, UNCHECKED, asked_in, unchecked_in
 from pipeline.engine.manifest import Outcome
 from pipeline.llm import rate_limit
@@ -32,6 +32,7 @@ from pipeline.review import reviewed
 from pipeline.review.reviewed import QuestionStatus, Reviewed
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.scoring.score import best_priors
+from pipeline.stages.blind import BLIND
 from pipeline.stages.builder import Builder
 from tests.blind.test_ask import Scripted
 from tests.builds import RUN_STAGES, build, config_of, perturbed, release_of, rows_of, whys
@@ -484,3 +485,12 @@ def test_no_key_is_in_anything_that_is_written(
         raw = path.read_bytes()
         text = json.dumps(read_table(raw).to_pylist()) if path.suffix == ".parquet" else raw.decode(errors="replace")
         assert key not in text, path
+
+
+@pytest.mark.parametrize(
+    ("failures", "whole"),
+    [([], True), ([None, None], True), ([None, *sorted(FINAL)], True), ([None, "timeout"], False)],
+)
+def test_what_may_be_answered_when_it_is_asked_again_is_asked_again(failures: list[str | None], whole: bool) -> None:
+    replies = pa.table({"failure": pa.array(failures, pa.string())})
+    assert BLIND.is_whole(arrow_bytes(replies), Path()) is whole
