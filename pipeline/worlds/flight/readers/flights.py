@@ -37,6 +37,7 @@ from pipeline.worlds.flight.readers.flight_files import (
     LOG_SUFFIXES,
     NO_VIDEO,
     VIDEO_SUFFIXES,
+    CameraSettings,
     FlightSettings,
     find_file,
     folders,
@@ -397,7 +398,7 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
     if not seconds or path is None:
         return video
     beside = path != _one(files, settings, "log")
-    fits = beside and _check_clock(path, log, findings)
+    fits = _check_clock(path, log, settings.camera, beside, findings)
     most, unseen, unlogged = LENGTH_TOLERANCE_S, log_s - offset_s - seconds, max(offset_s + seconds - log_s, -offset_s)
     message = f"the log lasts {log_s:.1f} s, the video {seconds:.1f} s from {offset_s:g} s of the log on: "
     stated = "video_offset_s" in settings.model_fields_set
@@ -424,35 +425,35 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
     return video
 
 
-def _check_clock(path: Path, log: _FlightLog, findings: Findings) -> bool:
-    """Whether a video turns at the times of its log, in its first minutes; a doubt where it does at other times.
+def _check_clock(path: Path, log: _FlightLog, camera: CameraSettings | None, beside: bool, findings: Findings) -> bool:
+    """Whether a video turns at the times of its log, in its first minutes; doubts where it moves otherwise.
 
-    A flight of few turns tells neither.
+    A flight of few turns does not tell its times, nor need a log that is in the video.
     """
     from pipeline.worlds.flight.readers import video_offset  # decodes, and takes a second to start
 
+    track, clear = log.assembled.track, False
     try:
-        found = video_offset.find_offset(path, log.assembled.track, CLOCK_CHECKED_S)
+        motion = video_offset.picture_motion(path, CLOCK_CHECKED_S)
     except RawDataError:  # no turn to compare, or too little video
         return False
-    off_s = abs(found.offset_s - log.video_offset_s)
-    if found.clear and off_s > CLOCK_OFF_MAX_S:
+    try:
+        found = video_offset.find_offset(path, track, motion)
+        clear, off_s = beside and found.clear, abs(found.offset_s - log.video_offset_s)
+    except RawDataError:
+        off_s = 0.0
+    if clear and off_s > CLOCK_OFF_MAX_S:
         message = (
             f"the video turns as the log does {found.offset_s:.1f} s after its start (correlation "
             f"{found.correlation:.2f}), and video_offset_s is {log.video_offset_s:g}"
         )
         remedy = f"set video_offset_s in {FLIGHT_FILE} to what `scan2qa video-offset` says"
         findings.add(doubt("video_turns_at_other_times", "video", message, remedy, off_s, CLOCK_OFF_MAX_S, "s"))
-    least = max(video_offset.CLEAR_PEAK, found.correlation + video_offset.CLEAR_LEAD)
-    off_s = abs(log.video_offset_s - (np.inf if found.reversed_s is None else found.reversed_s))
-    if found.reversed >= least and off_s <= CLOCK_OFF_MAX_S:
-        message = f"the video turns as the log does, but the other way round (correlation {found.reversed:.2f})"
-        remedy = "is the heading counted clockwise from north, and the video neither mirrored nor upside down?"
-        limit = round(least, 2)
-        findings.add(
-            doubt("video_turns_other_way", "video", message, remedy, round(found.reversed, 2), limit, "correlation")
-        )
-    return found.clear
+        return True
+    pitch_deg, fov_deg = (camera.pitch_deg, camera.horizontal_fov_deg) if camera else (None, None)
+    for finding in video_offset.contradictions(motion, track, log.video_offset_s, pitch_deg, fov_deg):
+        findings.add(finding)
+    return clear
 
 
 def _camera(settings: FlightSettings, video: Video | None, findings: Findings) -> FlightCamera | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +17,13 @@ from pipeline.samples.common.encode import VideoWriter
 from pipeline.worlds.flight.readers.video_offset import (
     RATE_HZ,
     Offset,
+    PictureMotion,
     _best,
     _grey_pictures,
     _vertex,
+    contradictions,
     find_offset,
-    picture_shifts,
+    picture_motion,
 )
 from tests.worlds.flight.readers.tiny_flights import read, srt, write_flight
 
@@ -84,7 +88,7 @@ def test_the_planted_offset_is_found(tmp_path: Path, offset_s: float, seconds: f
 
 @pytest.mark.parametrize(
     ("stated_s", "sense", "doubted"),
-    [(2.2, 1, None), (4.5, 1, ("at_other_times", 1.5, 1.0)), (3.0, -1, ("other_way", 1.0, 0.94))],
+    [(2.2, 1, None), (4.5, 1, ("at_other_times", 1.5, 1.0)), (3.0, -1, ("otherwise", -0.7, 0.2))],
 )
 def test_turns_that_contradict_the_log_are_doubted(
     tmp_path: Path, stated_s: float, sense: int, doubted: tuple[str, float, float] | None
@@ -100,10 +104,82 @@ def test_turns_that_contradict_the_log_are_doubted(
     assert found == wanted
 
 
+SOMETIMES = (np.arange(600) < 80).astype(float)  # words over a picture stand, too
+
+
+def flown(per_s: float = 1.0) -> tuple[PictureMotion, FlightTrack]:
+    """60 s at a height of 30 m: a turn and a tilt on the spot, then 20 s ahead and 10 s to the left, and as pictured.
+
+    What is pictured is 60 m away. The log has it by so many times as many seconds.
+    """
+    t_s = np.arange(600) / RATE_HZ
+    turn, tilt, ahead, left = (
+        np.where((t_s >= start) & (t_s < end), rate, 0.0)
+        for start, end, rate in ((5, 11, 20.0), (12, 18, -6.0), (20, 40, 6.0), (42, 52, 6.0))
+    )
+    nose, pitch = (np.cumsum(rate) / RATE_HZ for rate in (turn, tilt + np.roll(-tilt, 350)))
+    toward = np.radians(nose)
+    velocity = np.stack(
+        [ahead * np.sin(toward) - left * np.cos(toward), ahead * np.cos(toward) + left * np.sin(toward)]
+    )
+    track = replace(
+        track_of(nose),
+        t_s=t_s * per_s,
+        enu_m=np.column_stack([*np.cumsum(velocity, axis=1) / RATE_HZ, 0 * t_s]),
+        height_m=np.full(600, 30.0),
+        gimbal_pitch_deg=pitch,
+    )
+    focal_px = 80 / np.tan(np.radians(FOV_DEG) / 2)
+    right = (-np.radians(turn) * np.cos(np.radians(pitch)) + left / 60) * focal_px / RATE_HZ
+    down = (np.radians(tilt + np.roll(-tilt, 350)) - ahead / 60 * np.sin(np.radians(pitch))) * focal_px / RATE_HZ
+    return PictureMotion(right, down, right, ahead / 60 * np.cos(np.radians(pitch)) / RATE_HZ, np.full(600, 0.6)), track
+
+
+@pytest.mark.parametrize(
+    ("motion", "log", "doubted"),
+    [
+        ({}, {}, {}),
+        ({"certain": 0.05}, {"nose": -1.0}, {}),  # the picture tells nothing
+        ({"right_px": -1, "middle_px": -1}, {}, {"sideways": -1.0}),
+        ({"right_px": 0, "down_px": 0, "growth": 0}, {}, {"sideways": 0.0, "up or down": 0.0}),
+        ({"right_px": SOMETIMES, "middle_px": SOMETIMES}, {}, {}),
+        ({}, {"nose": -1.0}, {"sideways": -1.0, "right": 120.0}),
+        ({}, {"nose": 0.0}, {"sideways": 0.0, "left": 112.0}),
+        ({}, {"off": 40.0}, {}),
+        ({}, {"off": 90.0}, {"right": 90.0}),
+        ({}, {"off": -90.0}, {"left": 90.0}),
+        ({}, {"off": 180.0}, {"left": 180.0}),
+        ({}, {"tilt": -1.0}, {"up or down": -1.0}),
+        ({}, {"tilt": 0.0}, {"up or down": 0.0}),
+        ({}, {"per_s": 2.5}, {"sideways": 0.16, "up or down": -0.43}),
+        ({}, {"late_s": 0.9}, {}),
+    ],
+)
+def test_a_video_that_moves_otherwise_than_its_log_is_doubted(
+    motion: dict[str, Any], log: dict[str, float], doubted: dict[str, float]
+) -> None:
+    shown, track = flown(log.get("per_s", 1.0))
+    certain = np.full(600, motion.get("certain", 0.6))
+    shown = shown._replace(**{k: getattr(shown, k) * v for k, v in motion.items()} | {"certain": certain})
+    nose = log.get("nose", 1.0) * track.heading_deg + log.get("off", 0.0)
+    track = replace(track, heading_deg=nose % 360, gimbal_pitch_deg=log.get("tilt", 1.0) * track.gimbal_pitch_deg)
+    found = list(contradictions(shown, track, log.get("late_s", 0.0), None, FOV_DEG))
+    told = {
+        word: f.measured
+        for f in found
+        for word in ("sideways", "up or down", "left of", "right of")
+        if word in f.message
+    }
+    assert {word.removesuffix(" of") for word in told} == set(doubted)
+    assert [told.get(w, told.get(f"{w} of")) for w in doubted] == [
+        pytest.approx(v, abs=0.15 if abs(v) <= 1 else 8.0) for v in doubted.values()
+    ]
+
+
 def test_a_turn_to_the_right_moves_the_picture_to_the_left(tmp_path: Path) -> None:
     seconds = 6.0
     heading = 10.0 * np.arange(round(seconds * FPS)) / FPS
-    shifts = picture_shifts(film(tmp_path / "video.mp4", seconds, heading))
+    shifts = picture_motion(film(tmp_path / "video.mp4", seconds, heading)).right_px
     per_picture = 10.0 * 0.1 / FOV_DEG * 160  # degrees in a tenth of a second, of 160 pixels across
     assert np.median(shifts) == pytest.approx(-per_picture, rel=0.25)
 
