@@ -111,24 +111,25 @@ def test_names_that_can_stand_in_a_question(name: str, sound: bool) -> None:
     assert [one.name for one in findings.items] == ([] if sound else ["unusable_category"])
 
 
-@given(st.lists(st.tuples(*[st.integers(0, 4)] * 2), max_size=25))
-def test_boxes_given_twice_are_those_of_a_plain_search(places: list[tuple[int, int]]) -> None:
-    """Each box and the next one along x that repeats it to less than a millimetre; of places 0.4 mm apart."""
-    at = np.array(places, dtype=np.float64).reshape(-1, 2) * 4e-4
+@given(st.lists(st.tuples(st.sampled_from(["chair", "stool"]), *[st.integers(0, 9)] * 2), max_size=12))
+def test_boxes_in_one_place_are_those_of_a_plain_search(places: list[tuple[str, int, int]]) -> None:
+    """Each box and the next one in the list that fills the same place; of places a quarter of a side apart."""
     axes: Any = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
-    boxes = [OrientedBox(center=(x, y, 1), lengths=(1, 1, 1), axes=axes) for x, y in at.tolist()]
-    order, pairs, apart = sorted(range(len(at)), key=lambda n: at[n, 0]), [], [0.0]
-    for k, i in enumerate(order):
-        again = [j for j in order[k + 1 :] if np.abs(at[i] - at[j]).max() < 1e-3]
-        if again:
-            pairs.append((min(i, again[0]), max(i, again[0])))
-            apart.append(float(np.abs(at[i] - at[again[0]]).max()))
+    boxes = [(name, OrientedBox(center=(x / 4, y / 4, 1), lengths=(1, 1, 1), axes=axes)) for name, x, y in places]
+    names = [f"{name} #{sum(other == name for other, _, _ in places[:n])}" for n, (name, _, _) in enumerate(places)]
+    told: dict[str, list[tuple[float, str]]] = {}
+    for i, (name, x, y) in enumerate(places):
+        for j, (other, u, v) in list(enumerate(places))[i + 1 :]:
+            both = max(0.0, 1 - abs(x - u) / 4) * max(0.0, 1 - abs(y - v) / 4)
+            share = both / (2 - both)
+            if share > (0.5 if name == other else 0.9):
+                for category in {name, other}:
+                    told.setdefault(category, []).append((share, f"{names[i]} and {names[j]}"))
+                break
     findings = Findings()
-    check_repeats("chair", boxes, findings)
-    named = ", ".join(f"#{i} and #{j}" for i, j in sorted(pairs)[:20]) + f" and {len(pairs) - 20} more" * (
-        len(pairs) > 20
-    )
-    message = f"chair: boxes {named} of {len(at)} are the same box"
-    assert [(one.message, one.measured, one.limit) for one in findings.items] == (
-        [(message, pytest.approx(max(apart)), 1e-3)] if pairs else []
-    )
+    check_repeats(boxes, findings)
+    assert [(one.subject, one.measured, one.limit) for one in findings.items] == [
+        (category, pytest.approx(max(pairs)[0], abs=1e-4), 0.5) for category, pairs in sorted(told.items())
+    ]
+    for one in findings.items:
+        assert f": {', '.join(pair for _, pair in told[one.subject])} share" in one.message

@@ -374,9 +374,11 @@ def _looked_at_again(scene: IndoorScene, categories: set[str], counted: set[str]
     """The remaining doubts about counts and boxes of corrected categories; counts made by people are not doubted."""
     findings = Findings()
     findings.add(*count_doubts(scene.facts.counts, scene.facts.objects, categories - counted))
+    repeats = Findings()
+    check_repeats([(o.category, o.box) for o in scene.facts.objects], repeats)
+    findings.add(*(one for one in repeats.items if one.subject in categories))
     for category in sorted(categories):
         boxes = [o.box for o in scene.facts.objects if o.category == category]
-        check_repeats(category, boxes, findings)
         thin = min((min(box.lengths) for box in boxes), default=THIN_M)
         if thin < THIN_M:
             message = f"a side of a {category} is {thin:g} m"

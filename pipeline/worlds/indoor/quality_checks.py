@@ -21,7 +21,7 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Finding
 from pipeline.geometry.boxes import stack
-from pipeline.worlds.indoor.facts import SCALE, UPRIGHT, IndoorScene, SceneObject
+from pipeline.worlds.indoor.facts import SCALE, SIGHT, UPRIGHT, IndoorScene, SceneObject
 from pipeline.worlds.indoor.sizes import PUBLISHED_M, TYPICAL
 
 # Limits, measured on the 1,415 boxes of 122 released scenes: beyond them lie 13, one in a hundred (doors and chairs of
@@ -95,7 +95,9 @@ def examine(scene: IndoorScene) -> tuple[Finding, ...]:
     """Doubts about the boxes of a scene of any reader: which way is up, the unit, and sizes."""
     upright = upright_doubts(scene)
     sizes = scale_doubts(scene) or (() if upright else extent_doubts(scene))
-    return (*upright, *(sizes or implausible(scene)))
+    turned = any(one.name == "another_axis_is_up" for one in upright)
+    labels = () if turned or sizes else label_doubts(scene)
+    return (*upright, *labels, *(sizes or implausible(scene)))
 
 
 # Of 107 released scenes with boxes enough the ratio is 0.54 to 1.44. Read in feet, 106 of them are beyond the limit; in
@@ -134,7 +136,7 @@ def upright_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
     """A doubt where objects stand as usual with another axis up, or where the floor below furniture slopes."""
     if (known := _UsualBoxes.of(scene)) is None:
         return ()
-    middle, half, usual = known
+    middle, half, usual = known.middle, known.half, known.usual
     lowest = middle - half
     off = _off_m(middle, half, usual)
     best = int(off[1:].argmin()) + 1
@@ -155,11 +157,13 @@ class _UsualBoxes(NamedTuple):
 
     Attributes:
         middle, half: (n, 6) of their middles and half their extents along each way up, metres.
+        longest: (n, 2) longest side, and its median in the category, metres.
         usual: (n, 2) lowest corner above the floor and vertical extent of the category, metres.
     """
 
     middle: FloatArray
     half: FloatArray
+    longest: FloatArray
     usual: FloatArray
 
     @classmethod
@@ -176,6 +180,7 @@ class _UsualBoxes(NamedTuple):
         return cls(
             boxes.center @ UPS.T,
             (np.abs(boxes.axes @ UPS.T) * boxes.half[:, :, None]).sum(1),
+            np.array([(max(o.box.lengths), usual.median_m) for o, usual in known]),
             np.array([(usual.bottom_m, usual.height_m) for _, usual in known], dtype=float),
         )
 
@@ -213,6 +218,36 @@ def extent_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
     )
     remedy = "are sizes of boxes whole lengths, or half of them? Sizes are asked for from side to side"
     return (doubt("extents_of_another_size", SCALE, message, remedy, round(ratio, 3), EXTENT_RATIO_MAX, "ratio"),)
+
+
+# Of 81 released scenes with boxes enough 0.33 is saved at most. Of 810 random orders of their labels 84% are told, of
+# labels that are each one box late, or of kinds that each have the next one's name, 79%.
+LABELS_SAVED_MAX: Final = 0.4
+LABELS_OFF_MIN: Final = 0.15  # saved per object: what is hardly off is no wrong label, whatever share of it is saved
+
+
+def label_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
+    """Doubts where boxes are far more like the usual ones with their labels in another order: labels of other boxes.
+
+    Each box is held against each label: how far longest side (its logarithm), vertical extent and lowest corner are off
+    the usual ones. Counts hold whichever box has which label.
+    """
+    if (known := _UsualBoxes.of(scene)) is None:
+        return ()
+    from scipy.optimize import linear_sum_assignment  # takes half a second
+
+    low, height, sides = known.middle[:, 0] - known.half[:, 0], 2 * known.half[:, 0], np.log(known.longest)
+    low = low - np.median(low - known.usual[:, 0])
+    own = np.stack([sides[:, 0], low, height])
+    off = np.minimum(np.abs(own[:, :, None] - np.stack([sides[:, 1], *known.usual.T])[:, None]), OFF_MAX_M).sum(0)
+    stated, best = float(off.trace()), float(off[linear_sum_assignment(off)].sum())
+    saved = 1 - best / stated if stated > 0 else 0.0
+    if saved <= LABELS_SAVED_MAX or stated - best <= LABELS_OFF_MIN * len(off):
+        return ()
+    message = f"with their labels in another order, {len(off)} boxes are {saved:.0%} less off usual sizes and heights"
+    remedy = "are labels and boxes in one order, and the numbers of both those of one list?"
+    name, limit = "labels_of_other_boxes", LABELS_SAVED_MAX
+    return tuple(doubt(name, what, message, remedy, round(saved, 4), limit, "share") for what in (SIGHT, UPRIGHT))
 
 
 def _slope_doubts(places: FloatArray) -> tuple[Finding, ...]:

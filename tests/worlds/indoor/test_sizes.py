@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 
 from pipeline.core.schema import Finding
 from pipeline.worlds.indoor import quality_checks
-from pipeline.worlds.indoor.facts import SCALE, IndoorScene
+from pipeline.worlds.indoor.facts import SCALE, SIGHT, UPRIGHT, IndoorScene
 from pipeline.worlds.indoor.quality_checks import (
     examine,
     extent_doubts,
     implausible,
+    label_doubts,
     plausible_m,
     scale_doubts,
     upright_doubts,
@@ -246,6 +248,54 @@ def test_extents_of_the_released_scenes(real_scenes: list[IndoorScene]) -> None:
     """As they are none is in doubt; of the 81 with boxes enough 70 are told at half their size, 80 at twice."""
     told = [sum(bool(extent_doubts(resized(scene, factor))) for scene in real_scenes) for factor in (1.0, 0.5, 2.0)]
     assert told == [0, 70, 80]
+
+
+def relabelled(scene: IndoorScene, order: Sequence[int]) -> IndoorScene:
+    """The scene whose n-th box has the label of the ``order[n]``-th one."""
+    labels = [item.category for item in scene.facts.objects]
+    objects = [o.model_copy(update={"category": labels[n]}) for o, n in zip(scene.facts.objects, order, strict=True)]
+    return scene.with_facts(objects=tuple(objects))
+
+
+@pytest.mark.parametrize(
+    ("order", "is_told"), [(range(8), False), ((1, 2, 3, 4, 5, 6, 7, 0), True), (range(7, -1, -1), True)]
+)
+def test_labels_of_other_boxes_are_told(order: Sequence[int], is_told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = relabelled(make_scene(ROOM), order)
+    found = label_doubts(scene)
+    assert [(f.name, f.subject) for f in found] == [("labels_of_other_boxes", s) for s in (SIGHT, UPRIGHT)] * is_told
+    if not is_told:
+        return
+    saved = found[0].measured
+    assert saved is not None
+    assert (found[0].limit, found[0].unit) == (0.4, "share")
+    for limit, told in ((saved - 1e-3, 2), (saved + 1e-3, 0)):
+        monkeypatch.setattr(quality_checks, "LABELS_SAVED_MAX", limit)
+        assert len(label_doubts(scene)) == told
+
+
+def test_labels_that_hardly_matter_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = relabelled(make_scene(ROOM), range(7, -1, -1))
+    assert label_doubts(scene)
+    monkeypatch.setattr(quality_checks, "LABELS_OFF_MIN", 9.0)  # no box can be so far off
+    assert label_doubts(scene) == ()
+
+
+def test_labels_of_other_boxes_cost_all_but_counts() -> None:
+    rows = [*ROOM, ("chair", (4.0, 1.4, 0.44), (0.5, 0.5, 0.88), 0.0)]
+    wrong = examined(relabelled(make_scene(rows), [8, 0, 1, 2, 3, 4, 5, 6, 7]))
+    assert {"labels_of_other_boxes"} == {f.name for f in wrong.findings if f.subject in (SIGHT, UPRIGHT)}
+    for task in ("object_abs_distance", "object_rel_direction_easy", "obj_appearance_order"):
+        assert all(row["reason"] for row in candidates_of(wrong, task))
+    assert "labels_of_other_boxes" not in {row["reason"] for row in candidates_of(wrong, "object_counting")}
+
+
+@pytest.mark.real_data
+def test_labels_of_the_released_scenes(real_scenes: list[IndoorScene]) -> None:
+    """As they are none is in doubt; of the 81 with boxes enough 64 are told when each label is one box late."""
+    late = [relabelled(s, np.roll(np.arange(len(s.facts.objects)), 1).tolist()) for s in real_scenes]
+    assert [scene.id for scene in real_scenes if label_doubts(scene)] == []
+    assert sum(bool(label_doubts(scene)) for scene in late) == 64
 
 
 @pytest.mark.parametrize("profile", ["strict", "official"])

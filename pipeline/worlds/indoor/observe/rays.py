@@ -208,6 +208,24 @@ def _likeness(view: FloatArray, picture: FloatArray) -> float:
     return float((a * b).sum()) / size if size > 0 else 0.0
 
 
+DETAIL_SIZE: Final = (192, 144)  # to which pictures are reduced in which something is to be recognised
+DETAIL_MIN: Final = 3.0  # grey levels, standard deviation of the Laplacian
+
+
+def dull_share(frames: CameraFrames) -> float | None:
+    """Share of pictures, evenly spaced, that are too dark or too blurred to recognise anything; None without any."""
+    chosen = np.unique(np.linspace(0, len(frames.number) - 1, FIT_FRAMES).round().astype(np.intp)).tolist()
+    detail = [_detail(picture) for i in chosen if (picture := frames.color(i)) is not None]
+    return float(np.mean([one < DETAIL_MIN for one in detail])) if detail else None
+
+
+def _detail(picture: npt.NDArray[np.uint8]) -> float:
+    small = Image.fromarray(picture).convert("L").resize(DETAIL_SIZE, Image.Resampling.BOX)
+    gray = np.asarray(small, dtype=float)
+    sides = gray[:-2, 1:-1] + gray[2:, 1:-1] + gray[1:-1, :-2] + gray[1:-1, 2:]
+    return float((4 * gray[1:-1, 1:-1] - sides).std())
+
+
 FOCAL_SCALES: Final = 1.06 ** np.arange(-13.0, 14.0)  # 0.47 to 2.1
 FOCAL_APART: Final = (0.3, 12.0)  # metres or degrees between two frames; nearer ones fit with any focal length
 FOCAL_TURN_MAX_DEG: Final = 40.0  # beyond it they hardly show the same

@@ -33,8 +33,7 @@ from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room
 from pipeline.worlds.indoor.readers.objects import (
     AnnotatedInstance,
     assemble,
-    check_against_mesh,
-    check_turns,
+    check_boxes,
     curated,
     label_vertices,
 )
@@ -123,9 +122,7 @@ class ARKitScenes(Reader):
         """See `Reader.read`."""
         findings = Findings()
         mesh, instances = _scan_of(files, findings)
-        for item in instances:
-            check_against_mesh(item, mesh.vertices, findings)
-        check_turns(instances, mesh.vertices, findings)
+        check_boxes(instances, mesh.vertices, findings)
         objects, counts = assemble(instances, findings)
         video = _checked_video(files, mesh, findings)
         facts = Scan(objects=objects, counts=counts, room=measure_room(mesh.vertices, findings))

@@ -101,8 +101,7 @@ def _objects(raw: object, findings: Findings) -> tuple[tuple[SceneObject, ...], 
         SceneObject(category=name, instance=i, box=box) for name in sorted(boxes) for i, box in enumerate(boxes[name])
     )
     findings.add(*count_doubts(counts, objects))
-    for name in sorted(boxes):
-        check_repeats(name, boxes[name], findings)
+    check_repeats([(o.category, o.box) for o in objects], findings)
     return objects, dict(sorted(counts.items()))
 
 

@@ -45,8 +45,7 @@ from pipeline.worlds.indoor.readers.meshes import check_extent, measure_room, pl
 from pipeline.worlds.indoor.readers.objects import (
     AnnotatedInstance,
     assemble,
-    check_against_mesh,
-    check_turns,
+    check_boxes,
     label_vertices,
 )
 from pipeline.worlds.indoor.readers.scene_document import axes_of, document_of, file_within, film_of
@@ -188,9 +187,7 @@ class SceneFolders(Reader):
         _check_labels(document, counts, findings)
         mesh, film = mesh_of(files, findings), film_of(files, findings)
         if mesh is not None:
-            for item in instances:
-                check_against_mesh(item, mesh.vertices, findings, SPANNED_MIN)
-            check_turns(instances, mesh.vertices, findings)
+            check_boxes(instances, mesh.vertices, findings, SPANNED_MIN)
         video = None
         if film is not None:
             frames = film.table.frames()

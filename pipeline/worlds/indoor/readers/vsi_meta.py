@@ -27,7 +27,7 @@ from pipeline.core.errors import ConfigError, FormatError, RawDataError, unexpec
 from pipeline.core.files import open_file, read_file
 from pipeline.core.findings import Findings, doubt, fault, note, printable
 from pipeline.core.identity import digest_of
-from pipeline.core.schema import Applied, Finding, OrientedBox, Source, Video
+from pipeline.core.schema import Applied, Finding, Source, Video
 from pipeline.core.video_spec import video_file
 from pipeline.formats.json_scenes import JsonEntry, split_scenes, text_digest, whole_number
 from pipeline.reading.checks import check_box, check_keys, check_name, check_repeats, finite_number, number_list
@@ -349,13 +349,11 @@ def _objects(raw: object, findings: Findings) -> list[SceneObject]:
                 fault("wrong_type", category, f"the boxes of {category} are {type(boxes).__name__}, not a list")
             )
             continue
-        parsed: list[OrientedBox] = []
         for number, box in enumerate(boxes):
             oriented = check_box(box, f"{category} #{number}", category, findings)
             if oriented is not None and named:
                 objects.append(SceneObject(category=category, instance=number, box=oriented))
-                parsed.append(oriented)
-        check_repeats(category, parsed, findings)
+    check_repeats([(o.category, o.box) for o in objects], findings)
     return objects
 
 

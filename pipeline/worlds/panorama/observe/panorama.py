@@ -77,6 +77,7 @@ def observe_panorama(scene: PanoramaScene, geometry: PanoramaGeometry, config: P
     if around is not None:
         findings.add(*around[1])
         facts = facts.model_copy(update=landmarks_of(facts, around[0], config))
+        _by_the_signs(facts, findings)
     facts = facts.model_copy(update={"objects": measure_objects(facts, depth_m, findings)})
     if config.ocr and facts.picture.crop is None:
         facts = facts.model_copy(update={"objects": with_signs_read(facts, color)})
@@ -177,6 +178,53 @@ def _by_the_sun(facts: Panorama, color: Color, found: Findings) -> None:
     remedy = "mirror the picture back" if is_mirrored else f"is the heading {right:.0f}, or the time another?"
     remedy += "; state heading_deg in pano.yaml, with certain: [heading], if it is right"
     found.add(doubt("sun_elsewhere", "heading", message, remedy, round(off, 1), round(limit, 1), "degrees"))
+
+
+SIGNS_MIN: Final = 3  # named things that picture and map have
+SIGNS_OFF_MAX: Final = 0.5  # of them; none of 24 sample panoramas, each at least 20 degrees within what is allowed
+SIGNS_FIT: Final = 0.2  # of them may still be off where another heading is right
+SIGN_OFF_DEG: Final = 5.0  # of heading and box, beside both widths and the errors of position and map
+
+
+def _by_the_signs(facts: Panorama, found: Findings) -> None:
+    """Doubts heading, and position where no heading is right, if named things lie elsewhere than on the map.
+
+    Of things of one name each may be the one in the picture.
+    """
+    names = np.array([own.name.casefold() for own in facts.landmarks], dtype=object)
+    signs = [(own, names == own.name.casefold()) for own in facts.objects if own.name]
+    signs = [(own, same) for own, same in signs if same.any()]
+    if facts.heading_deg is None or len(signs) < SIGNS_MIN:
+        return
+    bearing = np.array([own.bearing_deg for own in facts.landmarks])
+    allowed = np.array([own.error_deg + own.width_deg / 2 + SIGN_OFF_DEG for own in facts.landmarks])
+    allowed = allowed + np.array([own.width_deg / 2 for own, _ in signs])[:, None]
+    yaw, same = np.array([own.yaw_deg for own, _ in signs]), np.array([same for _, same in signs])
+
+    def off(heading: FloatArray, side: float) -> FloatArray:
+        """The share of the things that are elsewhere, by each heading; with ``side`` -1 in a mirrored picture."""
+        turn = np.abs((heading[:, None, None] + side * yaw[:, None] - bearing + 180.0) % 360.0 - 180.0)
+        return np.asarray((~(same & (turn <= allowed)).any(2)).mean(1))
+
+    stated = np.array([facts.heading_deg])
+    share = float(off(stated, 1.0)[0])
+    if share <= SIGNS_OFF_MAX:
+        return
+    others = np.unique(((bearing - yaw[:, None])[same] % 360.0).round(1))
+    shares = off(others, 1.0)
+    right = float(others[shares.argmin()])
+    message = f"{facts.picture.path}: by the heading {facts.heading_deg:g}, {share:.0%} of {len(signs)} named things "
+    message += "lie elsewhere than on the map"
+    subjects, remedy = ["heading"], "look at the picture: correct heading_deg, or names and yaws of objects.json"
+    if off(stated, -1.0)[0] <= SIGNS_FIT:
+        message += "; they fit if the picture is mirrored"
+    elif shares.min() <= SIGNS_FIT:
+        message += f"; they fit by the heading {right:.0f}"
+    else:
+        message += ", and no heading fits: position or map are wrong"
+        subjects, remedy = ["heading", "position"], "are position and map in WGS84, and both of this place?"
+    for what in subjects:
+        found.add(doubt("signs_elsewhere", what, message, remedy, round(share, 3), SIGNS_OFF_MAX, "share"))
 
 
 def glare_of(color: Color) -> tuple[float, float, float] | None:

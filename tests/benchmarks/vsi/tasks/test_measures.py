@@ -155,14 +155,19 @@ def test_a_count_that_differs_from_the_boxes_is_refused_by_strict_alone(tmp_path
 def test_a_doubled_box_is_refused_by_strict_alone(tmp_path: Path) -> None:
     """Three boxes, three stated, and yet two things."""
     scene = through_reader(make_scene([cube("printer", 0, 0), cube("printer", 2, 0), cube("printer", 0, 0)]), tmp_path)
-    assert refusal_of(row_of(scene, COUNTING, ["printer"], "strict")) == ("doubled_box", 0.0, 0.001, "m")
+    assert refusal_of(row_of(scene, COUNTING, ["printer"], "strict")) == ("doubled_box", 1.0, 0.5, "share")
     assert row_of(scene, COUNTING, ["printer"], "official")["answer"] == "3"
 
 
-@pytest.mark.parametrize(("shift_m", "refused"), [(0.0009, True), (0.0011, False)])
-def test_boxes_are_doubled_up_to_a_millimetre(shift_m: float, refused: bool, tmp_path: Path) -> None:
-    scene = through_reader(make_scene([cube("printer", 0, 0), cube("printer", shift_m, 0)]), tmp_path)
+@pytest.mark.parametrize(
+    ("other", "shift_m", "refused"),
+    [("printer", 0.25, True), ("printer", 0.4, False), ("copier", 0.0, True), ("copier", 0.25, False)],
+)
+def test_two_things_do_not_fill_one_place(other: str, shift_m: float, refused: bool, tmp_path: Path) -> None:
+    """Cubes of a metre share (1 - shift) / (1 + shift): half of it from a third of a metre on."""
+    scene = through_reader(make_scene([cube("printer", 0, 0, 1.0), cube(other, shift_m, 0, 1.0)]), tmp_path)
     assert (row_of(scene, COUNTING, ["printer"], "strict")["reason"] == "doubled_box") == refused
+    assert (row_of(scene, COUNTING, [other], "strict")["reason"] == "doubled_box") == refused
 
 
 @BOTH

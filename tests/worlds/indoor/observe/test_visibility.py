@@ -40,6 +40,7 @@ from pipeline.worlds.indoor.observe.rays import (
     _sample,
     camera_rays,
     count_pixels,
+    dull_share,
     face_objects,
     focal_scale,
     held_against_depth,
@@ -643,6 +644,29 @@ def test_a_camera_outside_the_mesh_shows_nothing_of_it() -> None:
     away = room.frames.world_T_camera.copy()
     away[:, 2, 3] = 60.0  # above the room, which is no longer in any level picture
     assert picture_fit(LabelledMesh(replace(room, frames=replace(room.frames, world_T_camera=away)), 0)) == 0.0
+
+
+def test_pictures_that_show_nothing_are_told_from_a_quarter_on() -> None:
+    """Grids of lines: at 2.9 grey levels of detail nothing is to be recognised, at 3.1 something is."""
+    grid = np.zeros((144, 192))
+    grid[::2] = 1.0  # each row differs from the two beside it: the Laplacian is twice the step, to both sides
+    room = filmed_room(ROUND, list(range(16)))
+    for dull, told in ((4, []), (5, [0.3125])):
+        gray = [100 + (0 if i < dull else 8) * grid for i in range(16)]
+        pictures = np.repeat(np.array(gray, dtype=np.uint8)[..., None], 3, axis=3)
+        filmed = replace(room, frames=replace(room.frames, color=pictures.__getitem__), colors=None)
+        found = observe(scene(0), filmed, ObserveConfig()).findings
+        assert [f.measured for f in found if f.name == "pictures_show_nothing"] == told
+        assert dull_share(filmed.frames) == dull / 16
+    assert dull_share(frames([0.0])) is None
+
+
+@pytest.mark.parametrize(("step", "dull"), [(1, 1.0), (2, 0.0)])
+def test_detail_is_that_of_the_laplacian(step: int, dull: float) -> None:
+    """Rows of two greys in turn: the Laplacian is twice their step, up and down; 2 and 4 about the limit of 3."""
+    rows = np.full((144, 192, 3), 100, dtype=np.uint8)
+    rows[::2] += np.uint8(step)
+    assert dull_share(frames([0.0], color=lambda _: rows)) == dull
 
 
 @pytest.mark.parametrize("colors", [True, False])

@@ -226,7 +226,7 @@ BROKEN: dict[str, Kind] = kinds_of(__file__, "broken", Kind, WAYS) | {
     "axes enormous": Kind(_set([*STOVE, "normalizedAxes"], [1e200] * 9), "axes_not_orthonormal", ("stove #0",)),
 }
 DOUBTFUL: dict[str, Doubt] = kinds_of(__file__, "doubtful", Doubt, WAYS) | {
-    "box given twice": Doubt(_scenes(_doubled), "doubled_box", "doubt", "microwave", 0.0, 1e-3, "m"),
+    "box given twice": Doubt(_scenes(_doubled), "doubled_box", "doubt", "microwave", 1.0, 0.5, "share"),
     "thin box": Doubt(_scenes(_thin), "thin_box", "doubt", "microwave", 0.0005, 1e-3, "m"),
     "min and max unlike the box": Doubt(_scenes(_shifted), "extent_differs_from_box", "note", "stove", 0.5, 0.01, "m"),
 }

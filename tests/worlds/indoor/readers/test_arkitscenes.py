@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.findings import Findings
 from pipeline.core.schema import OrientedBox
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import SceneFiles
@@ -21,7 +22,7 @@ from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.arkit_film import poses_at
 from pipeline.worlds.indoor.readers.arkitscenes import TURN_OF_SKY, ARKitScenes
 from pipeline.worlds.indoor.readers.frames import check_poses, from_axis_angle, interpolate, invert, upright_turn
-from pipeline.worlds.indoor.readers.objects import in_box
+from pipeline.worlds.indoor.readers.objects import AnnotatedInstance, check_boxes, in_box
 from pipeline.worlds.registry import configured
 from tests.worlds.indoor.readers.broken_scans import edit_json, edit_raw, remove, sky
 from tests.worlds.indoor.readers.conftest import only_scene, read_only
@@ -428,3 +429,17 @@ def test_every_sky_of_the_real_table_is_understood(real_vsi: Path) -> None:
     skies = [metadata_row(root, line.split(",")[0]).get("sky_direction") for line in lines]
     assert {word: skies.count(word) for word in TURN_OF_SKY} == REAL_SKIES
     assert skies.count("NA") == len(skies) - sum(REAL_SKIES.values()) == 4
+
+
+@pytest.mark.parametrize(("missing", "is_told"), [(2, False), (3, True), (4, True)])
+def test_where_most_boxes_miss_the_mesh_none_is_believed(missing: int, is_told: bool) -> None:
+    """Four cubes of a metre and their corners; some boxes are 5 m above them."""
+    axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    boxes = [OrientedBox(center=(10.0 * n, 0, 5.0 * (n < missing)), lengths=(1, 1, 1), axes=axes) for n in range(4)]
+    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    vertices = np.concatenate([corners + np.array([10.0 * n, 0, 0]) for n in range(4)])
+    findings = Findings()
+    check_boxes([AnnotatedInstance(n, "chair", "chair", box, None) for n, box in enumerate(boxes)], vertices, findings)
+    assert {f.name for f in findings.items} == {"box_misses_mesh"}
+    assert [f.subject for f in findings.items] == ["chair"] * missing + ["sight", "upright"] * is_told
+    assert all((f.measured, f.limit) == (missing / 4, 0.5) for f in findings.items[missing:])

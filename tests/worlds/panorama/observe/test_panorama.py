@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from pipeline.core.schema import Finding
 from pipeline.engine.config import build_config
 from pipeline.engine.inputs import list_inputs
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.panorama.facts import PanoramaConfig, PanoramaPicture, PanoramaScene, SphereCrop
+from pipeline.worlds.panorama.facts import PanoramaConfig, PanoramaLandmark, PanoramaPicture, PanoramaScene, SphereCrop
 from pipeline.worlds.panorama.fixes import IndoorFix, drafts, fix_panorama
 from pipeline.worlds.panorama.observe import panorama as module
 from pipeline.worlds.panorama.observe.panorama import (
@@ -34,7 +35,7 @@ from pipeline.worlds.panorama.observe.panorama import (
     thumbnail,
 )
 from pipeline.worlds.panorama.readers.panoramas import Panoramas
-from tests.benchmarks.ergeobench.made import FOUNTAIN, scene
+from tests.benchmarks.ergeobench.made import FOUNTAIN, scene, seen
 from tests.conftest import REAL_DATA
 from tests.worlds.panorama.panoramas import SIDECAR, jpeg, texture, write
 from tests.worlds.panorama.tagged import picture
@@ -162,6 +163,56 @@ def test_the_sun_tells_which_way_a_picture_looks(
         assert ("mirrored" in doubted.message) is off[1]
         certain = write(tmp_path / "b", picture=raw, sidecar=f"heading_deg: {heading}\ncertain: [heading]\n")
         assert "sun_elsewhere" not in found(observed(certain, config=SMOOTH))
+
+
+BEARINGS = (10.0, 75.0, 150.0, 260.0)
+
+
+def landmark(name: str, bearing_deg: float) -> PanoramaLandmark:
+    """It may be 15.5 degrees off: 2.5 by its place, half of 8 as it and its sign are wide, and 5."""
+    return PanoramaLandmark(
+        id=f"way/{name}/{bearing_deg}", noun="shop", name=name, is_premises=True, distance_m=40.0, error_m=2.0,
+        bearing_deg=bearing_deg, width_deg=8.0, error_deg=2.5, top_deg=6.0, visible_share=1.0, others=0, side=0,
+    )  # fmt: skip
+
+
+def doubts_by_signs(yaws: Sequence[float], heading: float, more: Sequence[PanoramaLandmark] = ()) -> list[Finding]:
+    """What signs A, B, … at these yaws tell of a heading, with landmarks of these names at `BEARINGS`."""
+    signs = [seen(name, yaw, name=name.lower()) for name, yaw in zip("ABCD", yaws, strict=False)]
+    landmarks = (*(landmark(name, bearing) for name, bearing in zip("ABCD", BEARINGS, strict=True)), *more)
+    findings = Findings()
+    module._by_the_signs(scene(*signs, heading_deg=heading, landmarks=landmarks).facts, findings)
+    return findings.items
+
+
+@pytest.mark.parametrize(("off", "is_told"), [(0, False), (15.4, False), (-15.4, False), (15.6, True), (-15.6, True)])
+def test_named_things_tell_a_heading(off: float, is_told: bool) -> None:
+    told = doubts_by_signs([bearing - 37.0 for bearing in BEARINGS], 37.0 + off)
+    assert [(f.name, f.subject, f.measured, f.limit) for f in told] == [
+        ("signs_elsewhere", "heading", 1.0, 0.5)
+    ] * is_told
+    if told:
+        assert float(told[0].message.rpartition("fit by the heading ")[2]) == pytest.approx(37.0, abs=15.5)
+
+
+def test_a_mirrored_picture_and_another_place_are_told_from_a_heading() -> None:
+    (mirrored,) = doubts_by_signs([37.0 - bearing for bearing in BEARINGS], 37.0)
+    assert mirrored.message.endswith("they fit if the picture is mirrored")
+    elsewhere = doubts_by_signs([-30.0, 20.0, -160.0, 100.0], 37.0)
+    assert [f.subject for f in elsewhere] == ["heading", "position"]
+    assert elsewhere[0].message.endswith("no heading fits: position or map are wrong")
+
+
+def test_what_signs_do_not_tell() -> None:
+    """Two names are too few; half of four may be off; of two things of one name either may be in the picture."""
+    right = [bearing - 37.0 for bearing in BEARINGS]
+    assert doubts_by_signs(right[:2], 217.0) == []
+    assert len(doubts_by_signs(right[:3], 217.0)) == 1
+    moved = [yaw + 90 * (n < 2) for n, yaw in enumerate(right)]
+    assert doubts_by_signs(moved, 37.0) == []
+    assert doubts_by_signs([yaw + 90 * (n < 3) for n, yaw in enumerate(right)], 37.0)
+    again = [landmark("ABC"[n], BEARINGS[n] + 90.0) for n in range(3)]
+    assert doubts_by_signs([yaw + 90 * (n < 3) for n, yaw in enumerate(right)], 37.0, again) == []
 
 
 @pytest.mark.slow
