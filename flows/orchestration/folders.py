@@ -29,6 +29,9 @@ def configuration(name: str) -> Path:
         raise ConfigError(
             f"{name} is a folder: give the name of its build ({', '.join(configurations())}) and --out {name}"
         )
+    if path is None and named:
+        known = ", ".join(configurations())
+        raise ConfigError(f"{name}: no such file; give the path of a build's YAML file, or one of {known}")
     if path is None:
         raise ConfigError(
             f"unknown build {name!r}; {nearest_of(name, configurations())}, or give the path of a YAML file"
@@ -37,8 +40,12 @@ def configuration(name: str) -> Path:
 
 
 def folder_of(build: str) -> Path:
-    """The folder of a build that is named, or is given by its folder."""
-    return Path(build) if Path(build).is_dir() else OUTPUTS / build
+    """The folder of a build that is named, or is given by its folder. Raises ConfigError for what can be neither."""
+    folder = Path(build) if Path(build).is_dir() else OUTPUTS / build
+    known = sorted({*configurations(), *(path.name for path in all_builds())})
+    if build not in known and not folder.is_dir():
+        raise ConfigError(f"{build!r} is no build and no folder; {nearest_of(build, known)}")
+    return folder
 
 
 def all_builds() -> list[Path]:

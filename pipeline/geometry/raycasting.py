@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import BoolArray, IntArray
 
 Rays = npt.NDArray[np.float32]
+_AT_ONCE: Final = 8192  # rays: what is worked out of them fits into the processor's cache
 
 
 class RayScene:
@@ -51,10 +52,15 @@ class RayScene:
 
         A triangle that is seen exactly edge on is not met.
         """
-        face = self.faces(rays)
-        x, y, z, offset = np.moveaxis(self._plane.take(face, axis=0), -1, 0)
-        ox, oy, oz, dx, dy, dz = np.moveaxis(rays, -1, 0)
-        toward = x * dx + y * dy + z * dz
-        along = np.full(face.shape, np.inf)
-        np.divide(offset - (x * ox + y * oy + z * oz), toward, out=along, where=toward != 0)
-        return np.where(toward != 0, face, len(self._plane) - 1), along.astype(np.float32)
+        face, flat = self.faces(rays), rays.reshape(-1, 6)
+        along = np.full(face.shape, np.inf, dtype=np.float32)
+        met, far = face.reshape(-1), along.reshape(-1)
+        for start in range(0, len(flat), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            x, y, z, offset = self._plane.take(met[part], axis=0).T
+            ox, oy, oz, dx, dy, dz = flat[part].T
+            toward = x * dx + y * dy + z * dz
+            way = offset - (x * ox + y * oy + z * oz)
+            np.divide(way, toward, out=far[part], where=toward != 0, casting="same_kind")
+            met[part][toward == 0] = len(self._plane) - 1
+        return face, along

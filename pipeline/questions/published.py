@@ -135,6 +135,8 @@ def read_rows(path: Path) -> list[Any]:
         else:
             lines = path.read_text(encoding="utf-8-sig").split("\n")  # a text may hold other ends of lines
             rows = [json.loads(line) for line in lines if line.strip()]
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path}: no such file") from error
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise ConfigError(f"{path}: cannot be read as .jsonl, .json or .parquet: {error}") from error
     if not isinstance(rows, list):

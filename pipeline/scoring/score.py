@@ -49,7 +49,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "bad_steps": "a trajectory that is no list of poses of six numbers is not measured",
 }
 COUNTED: Final[Mapping[str, str]] = {
-    "unanswered": "questions without a reply score 0; --only-asked leaves out those without a row",
+    "unanswered": "questions without a reply score 0; score --only-asked leaves out those without a row",
     "said_twice": "the same reply twice counts once",
     "cut_off": "replies that fill a cell of .xlsx have lost their end; let VLMEvalKit write PRED_FORMAT=tsv",
 }

@@ -23,6 +23,7 @@ from pipeline.engine.manifest import (
     read_quarantine,
     write_outcome,
 )
+from pipeline.engine.plan import expected_of
 from pipeline.engine.store import Result
 
 ROW = ["a" * 32, "b" * 32, "c" * 32, "d" * 32]
@@ -76,6 +77,17 @@ def test_a_manifest_has_the_same_bytes_in_whatever_order_settings_came(tmp_path:
         write_outcome(folder, outcome, ["unify"], Lineage({ROW[2]: dict(told)}, {ROW[3]: dict(code)}))
         written.add((folder / MANIFEST_FILE).read_bytes())
     assert len(written) == 1
+
+
+def test_a_plan_expects_what_is_there_or_not_known_yet_and_nothing_that_failed(tmp_path: Path) -> None:
+    """What failed with another key than it has now is not known yet; nor is what has no key."""
+    there, failed, other, new = (_entry(tmp_path, n) for n in range(4))
+    failed, other = (replace(entry, output=None) for entry in (failed, other))
+    previous, plan = Manifest(4, tmp_path), Manifest(4, tmp_path)
+    previous.add([failed, replace(other, key="9" * 32)])
+    plan.add([there, failed, other, replace(new, key="", output=None)])
+    told = {there.unit: there.output, other.unit: None, new.unit: None}
+    assert expected_of(plan, None, previous) == {"unify": told}
 
 
 def test_rows_of_another_manifest_stand_for_themselves_until_one_is_replaced(tmp_path: Path) -> None:

@@ -336,7 +336,8 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
     [
         (["vln", "check", "nope.ulg"], 2, ["nope.ulg: unreadable: cannot be read (No such file"]),
         (["build", "nope"], 2, ["unknown build 'nope'; there are ", "vsi"]),
-        (["build", "nope.yaml"], 2, ["unknown build 'nope.yaml'", "path of a YAML file"]),
+        (["build", "nope.yaml"], 2, ["nope.yaml: no such file", "the path of a build's YAML file"]),
+        (["report", "vsl"], 2, ["'vsl' is no build and no folder; did you mean vsi?"]),
         (["build", "vsi", "--root", "vsi_meta=/no/such"], 2, ["/no/such: no such folder", "--root"]),
         (["build", "vsi", "--root", "vsi_meta=/no/[/b]"], 2, ["/no/[/b]: no such folder"]),
         (["build", "vsi", "--root", "/data"], 2, ["--root /data: write it as reader=folder", "vsi_meta"]),
@@ -369,7 +370,7 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
         (
             [*AUDIT, "META", "--questions", "/no.jsonl", "--out", "x"],
             2,
-            ["/no.jsonl: cannot be read", "No such file"],
+            ["/no.jsonl: no such file"],
         ),
         (
             [*AUDIT, "META", "--questions", "FILE", "--out", "x"],
@@ -383,7 +384,7 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
             ["unknown profile 'lax'"],
         ),
         ([*AUDIT, "META", "--questions", "EMPTY", "--out", "x.xlsx"], 2, ["x.xlsx: tables are written as"]),
-        ([*COVERAGE, "META", "--questions", "/no.parquet"], 2, ["/no.parquet: cannot be read"]),
+        ([*COVERAGE, "META", "--questions", "/no.parquet"], 2, ["/no.parquet: no such file"]),
         (["samples", "FILE/below"], 1, ["cannot write (Not a directory)"]),
         (["schemas", "FILE"], 1, ["cannot write ("]),
         (["release", "a" * 5000], 2, [f"{'a' * 80}… (5,000 characters): File name too long"]),

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray, IntArray
-from pipeline.geometry.raycasting import Rays, RayScene
+from pipeline.geometry.raycasting import RayScene
 from pipeline.samples.common.camera import TURN_BY_SKY, Lens, film, product
 from pipeline.samples.common.shapes import ColorArray, SampleMesh, SurfaceLook
 from pipeline.samples.indoor.rooms import FurnishedRoom, RoomPlan, furnish, world_T_plan
 from pipeline.samples.indoor.surfaces import surfaces
+
+_ROWS: Final = 64  # of a frame at a time: what is worked out of them fits into the processor's cache
 
 
 class RoomFrame(NamedTuple):
@@ -46,33 +48,40 @@ class RoomRenderer:
 
     def shoot(self, world_T_camera: FloatArray, lens: Lens) -> RoomFrame:
         """One frame from the pose (4, 4)."""
-        face, depth, rays = self._cast(world_T_camera, lens)
-        owner = self._owner[face]
-        looks, weights = self._looks.take(face, axis=0), self._weights.take(face, axis=0)
-        far = np.where(owner < 0, np.float32(0), depth)
-        x, y, z = (rays[:, k] + far * rays[:, 3 + k] for k in range(3))
-        b, c = ((x * w[0] + y * w[1] + z * w[2] + w[3]).clip(0, 1) for w in (weights.T[:4], weights.T[4:]))
-        column, row, light = (looks[:, k] + b * looks[:, k + 1] + c * looks[:, k + 2] for k in (0, 3, 6))
-        texels = self._texels.take(row.astype(np.int32) * self._width + column.astype(np.int32), axis=0)
-        color = np.empty_like(texels)
-        np.multiply(texels, light[:, None], out=color, dtype=np.float32, casting="unsafe")
         shape = (lens.height, lens.width)
-        return RoomFrame(color.reshape(*shape, 3), depth.reshape(shape), owner.reshape(shape))
+        color = np.empty((*shape, 3), dtype=np.uint8)
+        depth, owner = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.int32)
+        for first in range(0, lens.height, _ROWS):
+            rows = slice(first, first + _ROWS)
+            face, far, toward = self._cast(world_T_camera, lens, rows)
+            owners = self._owner.take(face)
+            depth[rows], owner[rows] = far.reshape(-1, lens.width), owners.reshape(-1, lens.width)
+            far[owners < 0] = 0
+            x, y, z = (np.float32(world_T_camera[k, 3]) + far * toward[:, k] for k in range(3))
+            looks, weights = self._looks.take(face, axis=0), self._weights.take(face, axis=0)
+            b, c = ((x * w[0] + y * w[1] + z * w[2] + w[3]).clip(0, 1) for w in (weights.T[:4], weights.T[4:]))
+            column, row, light = (looks[:, k] + b * looks[:, k + 1] + c * looks[:, k + 2] for k in (0, 3, 6))
+            texels = self._texels.take(row.astype(np.int32) * self._width + column.astype(np.int32), axis=0)
+            lit = color[rows].reshape(-1, 3)
+            np.multiply(texels, light[:, None], out=lit, dtype=np.float32, casting="unsafe")
+        return RoomFrame(color, depth, owner)
 
     def depth_m(self, world_T_camera: FloatArray, lens: Lens) -> npt.NDArray[np.float32]:
         """Depth (h, w) alone, inf where nothing is."""
-        return self._cast(world_T_camera, lens)[1].reshape(lens.height, lens.width)
+        return self._cast(world_T_camera, lens, slice(None))[1].reshape(lens.height, lens.width)
 
-    def _cast(self, pose: FloatArray, lens: Lens) -> tuple[IntArray, npt.NDArray[np.float32], Rays]:
-        """Face and depth of each pixel, row by row, and its ray."""
+    def _cast(
+        self, pose: FloatArray, lens: Lens, rows: slice
+    ) -> tuple[IntArray, npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Face and depth of each pixel of some rows, row by row, and the direction of its ray."""
         x, y = _pixel_directions(lens)
         turn = pose[:3, :3].astype(np.float32)
-        rays = np.empty((lens.height, lens.width, 6), dtype=np.float32)
+        rays = np.empty((len(y[rows]), lens.width, 6), dtype=np.float32)
         rays[..., :3] = pose[:3, 3]
         for axis in range(3):
-            rays[..., 3 + axis] = turn[axis, 0] * x + (turn[axis, 1] * y + turn[axis, 2])[:, None]
+            rays[..., 3 + axis] = turn[axis, 0] * x + (turn[axis, 1] * y[rows] + turn[axis, 2])[:, None]
         flat = rays.reshape(-1, 6)
-        return (*self._scene.first(flat), flat)
+        return (*self._scene.first(flat), flat[:, 3:])
 
 
 def _pixel_directions(lens: Lens) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
