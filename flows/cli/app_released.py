@@ -22,7 +22,7 @@ from flows.cli.options import (
     end,
 )
 from flows.cli.output.console import configure_output
-from flows.orchestration.folders import CORES, OUTPUTS, all_builds, configurations, folder_of
+from flows.orchestration.folders import CORES, all_builds, configurations, folder_of
 from pipeline.core.errors import ConfigError
 
 app = typer.Typer()
@@ -52,7 +52,7 @@ def diff(
         raise ConfigError("--candidate compares a build's candidate with its release: leave --since and OLDER out")
     from flows.cli.diff import diff
 
-    chosen = folders if len(folders) == 2 or folders[0].is_dir() else [OUTPUTS / folders[0]]
+    chosen = folders if len(folders) == 2 or folders[0].is_dir() else [folder_of(str(folders[0]))]
     diff(chosen, since, out, waiting=waiting)
 
 
