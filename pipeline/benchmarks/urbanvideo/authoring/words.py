@@ -1,6 +1,6 @@
-"""Parses a text: the movements, points of the compass and things that it names.
+"""Parses a text: its movements in order, its directions, the things it names, and whether two texts agree.
 
-The words that it knows: things of a town (a table), and movements, as patterns.
+The words that it knows: things of a town (a table), and movements and directions, as patterns.
 """
 
 from __future__ import annotations
@@ -28,14 +28,6 @@ LOOKS: Final = COLOURS | _listed("looks")
 THINGS: Final = _listed("things")
 PARTS: Final = _listed("parts")
 BUILDINGS: Final = _listed("buildings")
-EMPTY: Final = _listed("empty")
-EVERYWHERE: Final = _listed("everywhere")
-PLACEHOLDERS: Final = _listed("placeholders")
-TOPICS: Final = _listed("topics")
-FUNCTION_WORDS: Final = _listed("function_words")
-FOREIGN_WORDS: Final[dict[str, frozenset[str]]] = {
-    tongue: frozenset(known.split()) for tongue, known in _TABLE["foreign_words"].items()
-}
 SAME_NOUN: Final[dict[str, str]] = _TABLE["same_noun"]
 
 _GO: Final = (

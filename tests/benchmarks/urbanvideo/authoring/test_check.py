@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.urbanvideo.authoring.check import Asks, measures
+from pipeline.benchmarks.urbanvideo.authoring.check import measures
+from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks
 from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem
 from tests.benchmarks.urbanvideo.authoring.made import GOOD, facts
 

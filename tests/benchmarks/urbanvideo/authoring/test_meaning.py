@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.urbanvideo.authoring.check import Asks, of_form
+from pipeline.benchmarks.urbanvideo.authoring.meaning import Asks, of_form
 from pipeline.benchmarks.urbanvideo.authoring.words import (
     absolute,
     covered,
