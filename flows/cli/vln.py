@@ -94,7 +94,8 @@ def check(
 def list_tasks(seed: int, domain: str | None, out: Path | None) -> None:
     """Shows the tasks as a seed draws them; for an agent with the system prompt of their embodiment."""
     from pipeline.benchmarks.embodied4c.rules import DOMAINS
-    from pipeline.benchmarks.embodied4c.vln.specification import specifications, system_prompt
+    from pipeline.benchmarks.embodied4c.vln.agent import system_prompt
+    from pipeline.benchmarks.embodied4c.vln.specification import specifications
 
     if domain is not None and domain not in DOMAINS:
         raise ConfigError(f"there is no embodiment {domain!r}; choose one of {', '.join(DOMAINS)}")

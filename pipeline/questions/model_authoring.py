@@ -152,13 +152,11 @@ class SecondModel:
         ask: it, through its cache.
         shown: what the question is about, as it is shown it; None: it sees nothing.
         steps: its prompts are ``author_<step>``: to answer, and to examine.
-        facts: what was measured, as lines for its prompt to examine; "": nothing.
     """
 
     ask: Ask
     shown: VisualInputs | None
     steps: tuple[str, str] = (SECOND, SECOND_ALL)
-    facts: str = ""
 
 
 def answered(item: WrittenItem, purpose: str, second: SecondModel, *, blind: bool = True) -> tuple[Measure, ...]:
@@ -187,7 +185,7 @@ def answered(item: WrittenItem, purpose: str, second: SecondModel, *, blind: boo
     if not agrees.holds:
         return (*guess, agrees)
     schema = record(right=listed({"enum": seen.letters}, 0, len(seen.letters)), holds={"type": "boolean"})
-    fields = {"text": item.question, "options": seen.lines, "letters": seen.letters, "facts": second.facts}
+    fields = {"text": item.question, "options": seen.lines, "letters": seen.letters}
     found = take(second.steps[1], second.ask, schema, second.shown, **fields)
     more = len({*found["right"]} - {seen.right})
     return (

@@ -339,16 +339,6 @@ def test_success_may_be_declared_where_the_log_does_not_say(tmp_path: Path) -> N
         run(*asked, "--failure")
 
 
-def test_tasks_are_handed_out(tmp_path: Path) -> None:
-    file = tmp_path / "tasks.jsonl"
-    told = CliRunner().invoke(app, ["vln", "list", "--seed", "3", "--out", str(file)], catch_exceptions=False)
-    assert told.exit_code == 0, told.output
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
-    assert len(rows) == 58
-    assert {row["id"]: row["instruction"] for row in rows} == {i: t.instruction for i, t in specifications(3).items()}
-    assert {row["domain"] for row in rows if "CARLA" in row["system"]} == {"driving"}
-
-
 def test_wrong_calls_are_refused_with_what_to_do(log: Path) -> None:
     for arguments, told in (
         (["--task", "A9"], "there is no task A9"),

@@ -14,7 +14,7 @@ from pipeline.benchmarks.embodied4c.rules import DOMAINS
 from pipeline.core.errors import TemplateError
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Model
-from pipeline.core.templates import TEMPLATES_DIR, load_table
+from pipeline.core.templates import TEMPLATES_DIR
 
 FILE: Final = TEMPLATES_DIR / "embodied4c" / "vln.yaml"
 Rule = Literal[
@@ -163,8 +163,3 @@ _DRAWS: Final[Mapping[str, Callable[[Mapping[str, Sequence[Any]], np.random.Gene
     "single_joint": _single_joint,
     "axis_sequence": _axis_sequence,
 }
-
-
-def system_prompt(domain: str) -> str:
-    """The system prompt of an embodiment: table 4, then its actions (table 7, 8 or 9)."""
-    return f"{load_table('embodied4c/asking')['system']}\n\n{load_table('embodied4c/actions')[domain]}"

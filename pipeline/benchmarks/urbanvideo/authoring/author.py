@@ -1,7 +1,7 @@
 """The author of UrbanVideo-Bench: a model writes questions of those tasks of which a flight's facts gave none.
 
-First it tells the flight, then lists what it has seen (`writing`), then it writes questions of each task. Rules hold
-their words (`check`); a second model answers them from the video, and examines them with the measured facts.
+First it tells the flight, then lists what it has seen (`writing`), then it writes questions of each task. These are
+held against the facts, and what a second model gets wrong with the video is refused.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.benchmarks.urbanvideo.authoring.check import measures
+from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
 from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
 from pipeline.benchmarks.urbanvideo.authoring.writing import (
     DraftItem,
+    Extract,
     Passage,
     compose_arguments,
     extract,
@@ -48,6 +49,7 @@ from pipeline.questions.rules import rule
 # The benchmark is about videos: without one nothing is asked, and so nothing is written.
 _NO_VIDEO: Final = Rejection(reason="missing_video", measured=None, limit=None, unit=None)
 AGAIN: Final = "written_again"  # flag: in place of drafts that were refused, which are among the rejections
+REWRITTEN: Final = "direction_rewritten"  # flag: compass points were turned into directions from the drone
 
 
 @dataclass
@@ -68,7 +70,7 @@ class FlightAuthoring(SceneAuthoring[UrbanView]):
         return ObservedFacts(self.view)
 
     @cached_property
-    def _told(self) -> tuple[Sequence[Passage], Sequence[str]] | RefusedItemError:
+    def _told(self) -> tuple[Sequence[Passage], Extract] | RefusedItemError:
         """The narration and what was extracted from it, or why there is none; the model is asked once."""
         try:
             passages = narrate(self.facts, self.models[0], self.shows[0])
@@ -76,7 +78,7 @@ class FlightAuthoring(SceneAuthoring[UrbanView]):
         except RefusedItemError as refused:
             return refused
 
-    def narration_and_extract(self) -> tuple[Sequence[Passage], Sequence[str]]:
+    def narration_and_extract(self) -> tuple[Sequence[Passage], Extract]:
         """The narration, and what was extracted from it. Raises RefusedError."""
         if self.view.scene.video is None:
             raise RefusedItemError(_NO_VIDEO)
@@ -111,25 +113,26 @@ class UrbanAuthor(ModelAuthor[UrbanView, FlightAuthoring, Target]):
         )
 
     def validate(self, scene: FlightAuthoring, target: Target, found: Sequence[dict[str, Any]]) -> Iterator[Case]:
-        """Each question, and the first rule that it breaks."""
-        _, objects = scene.narration_and_extract()
+        """Each question with its directions mended, and the first rule that it breaks."""
+        _, known = scene.narration_and_extract()
         before, kept = scene.numbers[target.task], scene.drafts[target.task]
         for number, raw in enumerate(found, start=before + 1):
             scene.numbers[target.task], item = number, item_of(raw)
-            case = Case(str(number), item.question, wording=item.question)
-            case.flags = [MODEL_ASSISTED, *([AGAIN] if before else [])]
-            case.answer, case.wrong, case.proof = item.answer, list(item.wrong), item.proof
-            again = sum(tokens(other.question) == tokens(item.question) for other in kept)
+            mended = relative(item, scene.facts)
+            case = Case(str(number), mended.question, wording=mended.question)
+            case.flags = [MODEL_ASSISTED, *([REWRITTEN] if mended != item else []), *([AGAIN] if before else [])]
+            case.answer, case.wrong, case.proof = mended.answer, list(mended.wrong), mended.proof
+            again = sum(tokens(other.question) == tokens(mended.question) for other in kept)
             repeated = rule("invalid_or_ambiguous_repeated", again, "<=", 0, "questions")
-            of_rules = measures(item, scene.facts, objects, self.tasks[target.task].question_form)
+            of_rules = measures(mended, scene.facts, known, self.tasks[target.task].question_form)
             for measure in chain(of_rules, [repeated]):
                 case.measured(measure)
                 if not measure.holds:
                     case.evidence = []
                     break
             else:
-                _answer(case, item, scene, self.check)
-            kept += [item] if case.refusal is None else []
+                _answer(case, mended, scene, self.check)
+            kept += [mended] if case.refusal is None else []
             yield case
 
     def calls(
@@ -160,8 +163,7 @@ def _answer(case: Case, item: DraftItem, scene: FlightAuthoring, steps: tuple[st
     if len(scene.models) < 2:
         return
     with refusing(case):
-        second = SecondModel(scene.models[1], scene.second_shown, steps, scene.facts.text())
-        for measure in answered(item, scene.view.scene.id, second):
+        for measure in answered(item, scene.view.scene.id, SecondModel(scene.models[1], scene.second_shown, steps)):
             case.measured(measure)
             if not measure.holds and (row := measure.evidence()):
                 case.evidence.append(row)

@@ -1,17 +1,25 @@
-"""The form of a written item: in English and without markup, about this flight, in the form of its task."""
+"""The meaning and the form of a written item.
+
+As far as words tell: whether two options say the same, or one says all that the other says; and whether an item is in
+English and without markup, about this flight, in the form of its task.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Final, Literal
 
 from pipeline.benchmarks.urbanvideo.authoring.words import (
     ACTORS,
+    COLOURS,
     MOVEMENT,
+    NUMBERS,
     SUPPOSING,
     THINGS,
+    movements,
     plain,
     singular,
     tokens,
@@ -20,6 +28,18 @@ from pipeline.benchmarks.urbanvideo.authoring.words import (
 from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem
 from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
+
+SHARED_MIN: Final = 2  # words that carry meaning
+SHARED_SHARE: Final = 0.4  # of those of both: options of good questions differ by a thing or a side from there on
+# What follows tells where something is, or when: it is not what is spoken of.
+_RELATION: Final = re.compile(
+    r"\b(?:beside|next to|near|behind|in front of|opposite|above|below|under|between|across from|on top of|"
+    r"to the (?:left|right) of|surrounded by|along|around|by|with|before|after|from|at|in|on)\b"
+)
+_ORDER: Final = re.compile(
+    r"\b(?:then|before|after|first|followed|from|beside|behind|above|below|between|towards?|next to|of)\b"
+)
+_ENDINGS: Final = ("ingly", "edly", "ing", "ied", "ies", "ed", "ly", "es", "s", "e")
 
 _TABLE: Final = load_table("urbanvideo/meanings")
 
@@ -34,14 +54,83 @@ FOREIGN_WORDS: Final[dict[str, frozenset[str]]] = {
     tongue: frozenset(known.split()) for tongue, known in _TABLE["foreign_words"].items()
 }
 EMPTY: Final = _listed("empty")
+NEGATIONS: Final = _listed("negations")
 EVERYWHERE: Final = _listed("everywhere")
 PLACEHOLDERS: Final = _listed("placeholders")
 TOPICS: Final = _listed("topics")
+SIDE_WORDS: Final = _listed("sides")
+SAME_AS: Final[dict[str, str]] = {
+    word: line.split()[0] for line in _TABLE["same"].splitlines() for word in line.split()[1:]
+}
+_PHRASES: Final = tuple((re.compile("|".join(phrases)), word) for word, *phrases in _TABLE["phrases"])
 
 
+@cache
 def content(text: str) -> frozenset[str]:
-    """The words of a text (`tokens`) that carry its meaning."""
-    return frozenset(tokens(text)) - EMPTY
+    """The words of a text that carry its meaning, in one form each; words of one meaning are one."""
+    return frozenset(_carrying(text))
+
+
+def _carrying(text: str) -> list[str]:
+    flat = MOVEMENT.sub(lambda match: f" {str(match.lastgroup).replace('_', ' ')} ", plain(text))
+    for pattern, word in _PHRASES:
+        flat = pattern.sub(f" {word} ", flat)
+    words = re.findall(r"\w+(?:[-/]\w+)*", flat.replace("'s", ""))
+    return [_base(word) for word in words if word not in EMPTY and singular(word) not in EMPTY]
+
+
+def says_all_of(text: str, other: str) -> bool:
+    """Whether a text says what another says, and maybe more, of the same thing.
+
+    Not where it denies, counts, or speaks of another thing by its place ("the park beside the tower" and "the tower").
+    """
+    mine, others = content(text), content(other)
+    if not others or not others <= mine:
+        return False
+    more = mine - others
+    if more & NEGATIONS or any(word.isdigit() or word in NUMBERS for word in more):
+        return False
+    if not more:
+        return not _ORDER.search(plain(text)) or _in_order(text) == _in_order(other)
+    # Movements beyond those of the other make it another story.
+    return content(_head(other)) <= content(_head(text)) and movements(text) == movements(other)
+
+
+def nearly_same(text: str, other: str) -> bool:
+    """Whether two texts share most of what they say, and one of them has nothing of its own that sets it apart."""
+    mine, others = content(text), content(other)
+    shared = mine & others
+    if len(shared) < SHARED_MIN or len(shared) < SHARED_SHARE * len(mine | others):
+        return False
+    apart = content(" ".join(THINGS | TOPICS | COLOURS | frozenset(NUMBERS))) | NEGATIONS | SIDE_WORDS
+    return any(not (rest & apart or any(word.isdigit() for word in rest)) for rest in (mine - shared, others - shared))
+
+
+def _in_order(text: str) -> list[str]:
+    made = movements(text)
+    return made if len(made) > 1 else _carrying(text)
+
+
+def _head(text: str) -> str:
+    found = _RELATION.search(plain(text))
+    return plain(text)[: found.start()] if found and found.start() else plain(text)
+
+
+def _base(word: str) -> str:
+    """A word without its ending, and one word for all of its meaning."""
+    for form in (word, singular(word)):
+        if form in SAME_AS or form in SAME_AS.values():
+            return SAME_AS.get(form, form)
+    word = singular(word)
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            stem = word[: -len(ending)]
+            doubled = stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lse" else stem
+            for form in (stem, f"{stem}e", doubled, f"{stem}y"):
+                if form in SAME_AS or form in SAME_AS.values():
+                    return SAME_AS.get(form, form)
+            return doubled.rstrip("e") or doubled
+    return word
 
 
 Asks = Literal["what", "why", "if"]

@@ -8,8 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from pipeline.benchmarks.urbanvideo.authoring.words import SIDES
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry import bearings
 from pipeline.geometry.bearings import relative_bearing_deg, turn_between_deg
 from pipeline.questions.model_authoring import quoted
@@ -17,7 +18,7 @@ from pipeline.worlds.flight.facts import Flight, Landmark, Segment
 from pipeline.worlds.flight.observe.flight import BY_COMPASS, UNSEEN
 
 MAX_LANDMARKS: Final = 40  # told to a model: those in view, then the nearest
-SIDES: Final = {"ahead": 0.0, "right": 90.0, "behind": 180.0, "left": 270.0}  # clockwise from the nose
+NOW_S: Final = 2.0  # "at 12 s" means within so many seconds: models tell the time of a video no better
 _HALF_SIDE_DEG: Final = 45.0
 _NOT_KNOWN: Final = "not known"
 
@@ -80,6 +81,43 @@ class ObservedFacts:
         views = self.view.motion.views
         return None if views is None else {v.landmark: v.intervals for v in views}
 
+    def heading_deg(self, time_s: float | None) -> float | None:
+        """The heading of the nose at a time; None where it is not known, or the drone turns too fast."""
+        if time_s is None:
+            return None
+        around = self.view.heading_deg[self._moments(time_s)]
+        if not len(around) or not np.isfinite(around).all():
+            return None
+        middle = float(around[len(around) // 2])
+        return (
+            middle
+            if float(np.abs(turn_between_deg(np.array(middle), around)).max())
+            <= self.view.rules.direction_margin_min_deg
+            else None
+        )
+
+    def off_side_deg(self, landmark: int, side: str, time_s: float | None) -> float | None:
+        """By how much a landmark misses a side of the drone at best; 0 within it, None where that is not known.
+
+        At a given time; otherwise over all times at which the landmark is in the picture, or over the whole flight.
+        """
+        t_s = self.view.t_s
+        if time_s is not None:
+            when = self._moments(time_s)
+        elif self.views and self.views.get(landmark):
+            when = np.any([(t_s >= start) & (t_s <= end) for start, end in self.views[landmark]], axis=0)
+        else:
+            when = np.ones(len(t_s), dtype=bool)
+        bearing = self._bearing_deg(landmark)[when]
+        off = np.abs(turn_between_deg(np.array(SIDES[side]), bearing)) - _HALF_SIDE_DEG - self.view.heading_error_deg
+        off = off[np.isfinite(off)]
+        return float(np.maximum(off, 0.0).min()) if len(off) else None
+
+    def is_shown(self, landmark: int, time_s: float | None) -> bool:
+        """Whether a landmark is surely in the picture at a time, or at any; False where that is not known."""
+        spans = (self.views or {}).get(landmark, ())
+        return any(time_s is None or start <= time_s <= end for start, end in spans)
+
     def side_of(self, bearing_deg: float) -> str | None:
         """The side (`SIDES`) in which a bearing from the nose clearly lies; None between two, or for NaN."""
         for side, middle in SIDES.items():
@@ -127,6 +165,9 @@ class ObservedFacts:
         return f"{segment.start_s:.0f} to {segment.end_s:.0f} s: {' + '.join(segment.actions)}" + (
             f" ({', '.join(sizes)})" if sizes else ""
         )
+
+    def _moments(self, time_s: float) -> BoolArray:
+        return np.abs(self.view.t_s - time_s) <= NOW_S
 
     def distance_m(self, n: int) -> FloatArray:
         """Distance of the path to a landmark's centre (T,), over ground."""

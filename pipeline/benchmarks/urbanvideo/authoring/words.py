@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from pipeline.core.templates import load_table, without_plural
@@ -21,6 +21,9 @@ def _listed(name: str) -> frozenset[str]:
 
 
 NUMBERS: Final[list[str]] = _TABLE["numbers"].split()  # their place is their value
+NUMBER_OF: Final[dict[str, int]] = _TABLE["tens"]
+TIMES_OF: Final[dict[str, int]] = _TABLE["times"]
+UNITS: Final[dict[str, tuple[str, float]]] = {unit: tuple(one) for unit, one in _TABLE["units"].items()}
 FILLERS: Final = _listed("fillers")
 ACTORS: Final = _listed("actors")
 COLOURS: Final = _listed("colours")
@@ -29,6 +32,7 @@ THINGS: Final = _listed("things")
 PARTS: Final = _listed("parts")
 BUILDINGS: Final = _listed("buildings")
 SAME_NOUN: Final[dict[str, str]] = _TABLE["same_noun"]
+DRONE: Final = r"(?:the |our )?(?:drone|uav|agent|quadcopter|aircraft)(?:'s)?"
 
 _GO: Final = (
     r"(?:fl(?:y|ies|ew|own|ying)|mov(?:e|es|ed|ing)|head(?:s|ed|ing)?|go(?:es|ing)?|went|travel(?:s|led|ling)?|"
@@ -69,11 +73,74 @@ PHRASES: Final[dict[str, str]] = {
     r"(?:in place|still|stationary|(?:its )?(?:position|place))",
 }
 MOVEMENT: Final = re.compile("|".join(rf"\b(?P<{n.replace(' ', '_')}>{p})\b" for n, p in PHRASES.items()))
+# What a text's movement may be among observed ones: "flies left" is also said of a turn.
+MEANT: Final[dict[str, tuple[str, ...]]] = {name: (name,) for name in PHRASES} | {
+    "turn around": ("turn left", "turn right"),
+    "fly left": ("fly left", "turn left"),
+    "fly right": ("fly right", "turn right"),
+    "hover": ("hover", "stay in place"),
+}
+# Movements of any side.
+ANY_SIDE: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
+    (re.compile(r"\b(?:turn|rotat|yaw)(?:s|e|es|ed|ing)?\b"), ("turn left", "turn right")),
+    (re.compile(r"\b(?:tilt(?:s|ed|ing)?)\b"), ("gimbal up", "gimbal down")),
+)
+# Said of what did not happen, has not yet, or need not have: "would turn left", "never ascends", "ready to descend".
+UNREAL: Final = re.compile(
+    r"\b(?:would|could|can|cannot|may|might|should|must|will|if|instead|unless|rather than|not|never|without|"
+    r"avoid(?:s|ed|ing)?|no|ready|until|next|prepar(?:e|es|ed|ing))\b|n't\b"
+)
 # In a question that asks for what might be.
 SUPPOSING: Final = re.compile(r"\b(?:if|instead|rather than|suppos(?:e|ed|ing)|imagine|would|could|should|might)\b")
-ABSOLUTE: Final = re.compile(
-    r"\b(?:(?:north|south)[- ]?(?:east|west)|north|south|east|west)(?:ern|erly|wards?|bound)?\b", re.IGNORECASE
+CLAUSE: Final = re.compile(r"[,.;:]|\b(?:and|but|then|because|so that|while)\b")
+
+_POINTS: Final = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
+COMPASS: Final = {point: 45.0 * n for n, point in enumerate(_POINTS)}
+_POINT: Final = r"(?P<point>(?:north|south)[- ]?(?:east|west)|north|south|east|west)"
+ABSOLUTE: Final = re.compile(rf"\b{_POINT}(?:ern|erly|wards?|bound)?\b", re.IGNORECASE)
+# Absolute directions that can be said from the drone: where something lies, and where the drone flies.
+PLACED: Final = re.compile(
+    rf"(?:\b(?:to|on|in|towards?) (?:the )?)?\b{_POINT}(?: side)?"
+    rf"(?: of {DRONE}|(?=\s*(?:[,.;?!]|$)| (?:and|or|at|when|while|than|after)\b))",
+    re.IGNORECASE,
 )
+FLOWN: Final = re.compile(rf"(?P<go>\b{_GO}) (?:(?:to|towards?) )?(?:the )?{_POINT}(?:wards?)?\b(?! of)", re.IGNORECASE)
+# Before a compass point: it is turned to, and not a place or a way flown.
+FACING: Final = re.compile(rf"\b(?:{_TURN}|{_TILT}|fac(?:e|es|ed|ing)|orient(?:s|ed|ing)?) *$", re.IGNORECASE)
+SIDES: Final = {"ahead": 0.0, "right": 90.0, "behind": 180.0, "left": 270.0}  # clockwise from the nose
+PLACED_AS: Final[dict[str, str]] = {
+    "ahead": "ahead of the drone",
+    "right": "to the right of the drone",
+    "behind": "behind the drone",
+    "left": "to the left of the drone",
+}
+FLOWN_AS: Final[dict[str, str]] = {"ahead": "forward", "right": "right", "behind": "backward", "left": "left"}
+_HAND: Final = (
+    r"\b(?:to|on) (?:the|its|{drone}) {side}(?:[- ]hand)?(?: side)?(?! of| side)|\b{side}(?: side)? of {drone}"
+)
+SIDE: Final = re.compile(
+    "|".join(
+        [
+            rf"(?P<ahead>\bahead(?! of)|\bin front(?! of)|\b(?:ahead|in front) of {DRONE})",
+            rf"(?P<behind>\bbehind (?:it|{DRONE})\b|\bbehind(?=\s*(?:[,.;]|$)))",
+            f"(?P<left>{_HAND.format(side='left', drone=DRONE)})",
+            f"(?P<right>{_HAND.format(side='right', drone=DRONE)})",
+        ]
+    )
+)
+SEEN: Final = re.compile(
+    r"\b(?:see[sn]?|saw|visible|in(?:to)? (?:the )?(?:field of )?(?:view|sight)|appears?|observes?|observed)\b"
+)
+
+
+_AFTER: Final = re.compile(r"(?<=\w),? (?<!then )(?<!and )(?:after|once|preceded by)\b")
+_PURPOSE: Final = re.compile(r"\bto(?: \w+ly)? *$")  # "in order to ascend"
+_MOVE_TO: Final = re.compile(
+    r"\b(?:movement|motion|moves?|turns?|shifts?|flight|drift|swings?|steps?|bend)(?: sideways)? "
+    r"to (?:the|its) (?:left|right)"
+)
+_EARLIER: Final = re.compile(r"\b(?:had|having)\b")
+_ORDERED: Final = re.compile(r"\b(?:after|before|then|once)\b")
 
 
 def plain(text: str) -> str:
@@ -96,6 +163,48 @@ def singular(word: str) -> str:
     return SAME_NOUN.get(one, one)
 
 
+def movements(text: str) -> list[str]:
+    """Movements that a text says were made, first things first ("B after A" is A, B); supposed ones are left out."""
+    return [movement for sentence in re.split(r"[.;]\s", plain(text)) for movement in _made(sentence)]
+
+
+def stories(text: str) -> list[list[str]]:
+    """Movements that a text puts in an order, in that order. Reasons tell none ("it turned, since it had climbed")."""
+    found = []
+    for sentence in re.split(r"[.;?]\s*|\b(?:because|since|so|which|that|where|in order)\b", plain(text)):
+        if _EARLIER.search(sentence) and not _ORDERED.search(sentence):
+            found += [[movement] for movement in _made(sentence)]
+        else:
+            found.append(_made(sentence))
+    return found
+
+
+def _made(sentence: str) -> list[str]:
+    found = []
+    for part in reversed(_AFTER.split(sentence)):
+        for match in MOVEMENT.finditer(part):
+            before = part[: match.start()]
+            clause = CLAUSE.split(before)[-1]
+            if UNREAL.search(clause) or _PURPOSE.search(clause) or _of_a_thing(clause):
+                continue
+            found.append(str(match.lastgroup).replace("_", " "))
+    return found
+
+
+def _of_a_thing(clause: str) -> bool:
+    """Whether something other than the drone does what follows ("the tower rises")."""
+    words = [
+        word for word in re.findall(r"[\w-]+", clause) if word not in {"that", "which", "is", "was", "were", "are"}
+    ]
+    return bool(words) and singular(words[-1]) in THINGS | {"ground", "terrain", "sun", "traffic"}
+
+
+def sides(text: str) -> list[str]:
+    """Where about the drone a text puts something, not where the drone moves: names of `SIDES`."""
+    still = _MOVE_TO.sub("", MOVEMENT.sub("", plain(text)))
+    return [str(match.lastgroup) for match in SIDE.finditer(still)]
+
+
 def absolute(text: str, names: Iterable[str]) -> list[str]:
     """Points of the compass that a text names, other than in the given names."""
     return [match[0].lower() for match in ABSOLUTE.finditer(without(text, names))]
@@ -108,12 +217,12 @@ def without(text: str, names: Iterable[str]) -> str:
     return text
 
 
-def things(text: str, names: Iterable[str]) -> list[str]:
-    """Things that a text names: nouns of `THINGS` with their colour, and proper names within a sentence."""
+def things(text: str, names: Iterable[str], nouns: Collection[str] = ()) -> list[str]:
+    """Things that a text names: nouns of `THINGS`, or others, with their colour, and proper names within a sentence."""
     words = re.findall(r"[^\W\d_][\w'-]*|[.?!:\"]", MOVEMENT.sub(" ", without(text, [*names, "field of view"])))
     found = []
     for before, word in zip([".", *words], words, strict=False):
-        if singular(word.lower()) in THINGS:
+        if singular(word.lower()) in THINGS or singular(word.lower()) in nouns:
             colour = f"{before} " if before.lower() in COLOURS else ""
             found.append(f"{colour}{word}".lower())
         elif (

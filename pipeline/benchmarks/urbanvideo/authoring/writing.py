@@ -1,8 +1,8 @@
 """The three steps in which a model writes questions about a flight.
 
 First the flight is told in order, from its video or, for models that see none, from the measured facts. Then the
-narration becomes a list of objects, of which some are believed. At last, in the role of an examiner, the model writes
-questions of one task; it never chooses a letter.
+narration becomes lists of movements and objects, of which some are believed. At last, in the role of an examiner, the
+model writes questions of one task; it never chooses a letter.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
 from pipeline.benchmarks.urbanvideo.authoring.words import tokens
@@ -30,11 +30,16 @@ from pipeline.questions.model_authoring import (
     take,
     written_items,
 )
+from pipeline.worlds.flight.facts import Action
 
 MAX_PASSAGES: Final = 60
 _SPARE: Final = 2  # passages beyond the movements: before the first and after the last
+MAX_MOVEMENTS: Final = 100
 MAX_OBJECTS: Final = 40
-_SCHEMA: Final = record(objects=listed({"type": "string"}, 0, MAX_OBJECTS))
+_SCHEMA: Final = record(
+    movements=listed({"type": "string", "enum": list(get_args(Action))}, 0, MAX_MOVEMENTS),
+    objects=listed({"type": "string"}, 0, MAX_OBJECTS),
+)
 # Who asks, drawn by flight, so that all tasks of one begin alike (servers keep beginnings): UrbanVideo-Bench,
 # section 3, lets a model play roles, so that questions vary.
 ROLES: Final[tuple[str, ...]] = tuple(load_table("urbanvideo/words")["roles"])
@@ -73,18 +78,35 @@ def as_lines(passages: Sequence[Passage]) -> str:
     return "\n".join(f"- {p.start_s:.0f} to {p.end_s:.0f} s: {quoted(p.text)}" for p in passages)
 
 
-def extract(facts: ObservedFacts, passages: Sequence[Passage], ask: Ask, seen: bool) -> tuple[str, ...]:
-    """Names that a question may use: of landmarks, goal and route, and of a narration's objects. Raises RefusedError.
+@dataclass(frozen=True)
+class Extract:
+    """Movements and objects that a question may name.
+
+    Attributes:
+        movements: what is done at once, in order: of the measured segments, or of the narration where there are none.
+        objects: names of landmarks, goal and route, and the objects of the narration.
+    """
+
+    movements: tuple[tuple[str, ...], ...]
+    objects: tuple[str, ...]
+
+
+def extract(facts: ObservedFacts, passages: Sequence[Passage], ask: Ask, seen: bool) -> Extract:
+    """Movements and objects of a narration. Raises RefusedError.
 
     An object counts if the narration speaks of it. Where the narrator has ``seen`` nothing, the facts alone count:
     whatever else it tells of is made up, and nobody is asked.
     """
+    made = tuple(segment.actions for segment in facts.segments)
     if not seen:
-        return facts.names
-    told = take("extract", ask, _SCHEMA, None, narration=as_lines(passages))
+        return Extract(made, facts.names)
+    lists = take("extract", ask, _SCHEMA, None, narration=as_lines(passages), movements=list(get_args(Action)))
     narrated = {word for passage in passages for word in tokens(passage.text)}
-    objects = [name.strip() for name in told["objects"] if (words := set(tokens(name))) and words <= narrated]
-    return tuple(dict.fromkeys([*facts.names, *objects]))
+    objects = [name.strip() for name in lists["objects"] if (words := set(tokens(name))) and words <= narrated]
+    return Extract(
+        made or tuple((movement,) for movement in lists["movements"]),
+        tuple(dict.fromkeys([*facts.names, *objects])),
+    )
 
 
 @dataclass(frozen=True)
@@ -110,7 +132,7 @@ def compose_arguments(
     task: UrbanTask,
     facts: ObservedFacts,
     passages: Sequence[Passage],
-    objects: Sequence[str],
+    known: Extract,
     shown: VisualInputs | None,
     count: int,
 ) -> PromptArguments:
@@ -120,7 +142,7 @@ def compose_arguments(
     fields = {
         "facts": facts.text(),
         "narration": as_lines(passages),
-        "objects": [quoted(name) for name in objects],
+        "objects": [quoted(name) for name in known.objects],
         "name": task.name,
         "definition": task.definition,
         "role": role,

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.urbanvideo.authoring.author import UrbanAuthor
 from pipeline.benchmarks.urbanvideo.authoring.observed import ObservedFacts
+from pipeline.benchmarks.urbanvideo.authoring.writing import Extract
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules, UrbanView
 from pipeline.core.schema import Source, Video
@@ -133,7 +134,7 @@ def author(
 
 
 PASSAGES = {"passages": [{"start_s": 0, "end_s": 44, "text": "It ascends, with a red brick building on the left."}]}
-LISTS = {"objects": ["red brick building", "golden dome"]}
+LISTS = {"movements": ["ascend", "fly forward"], "objects": ["red brick building", "golden dome"]}
 GOOD: dict[str, Any] = {
     "proof": "It turned left at 30 s and has the tower behind it then.",
     "question": "Why did the drone turn left after it had come close to the Blue Tower?",
@@ -254,11 +255,11 @@ _HARBOUR = facts(
 )  # fmt: skip
 
 
-def _seen(of: ObservedFacts, *objects: str) -> tuple[ObservedFacts, tuple[str, ...]]:
-    return of, (*of.names, *objects)
+def _seen(of: ObservedFacts, *objects: str) -> tuple[ObservedFacts, Extract]:
+    return of, Extract(tuple(s.actions for s in of.segments), (*of.names, *objects))
 
 
-FLIGHTS: dict[str, tuple[ObservedFacts, tuple[str, ...]]] = {
+FLIGHTS: dict[str, tuple[ObservedFacts, Extract]] = {
     "east": _seen(facts()),
     "river": _seen(_RIVER, "lower houses", "streets", "river"),
     "harbour": _seen(_HARBOUR, "red harbour crane", "three sailing boats", "pier"),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pipeline.benchmarks.urbanvideo.authoring.author import UrbanAuthor
-from pipeline.benchmarks.urbanvideo.authoring.writing import MAX_OBJECTS, Passage, extract
+from pipeline.benchmarks.urbanvideo.authoring.writing import MAX_MOVEMENTS, MAX_OBJECTS, Extract, Passage, extract
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.errors import RawDataError
@@ -46,6 +46,7 @@ from tests.benchmarks.urbanvideo.authoring.made import (
     Scripted,
     author,
     facts,
+    motion,
     question,
     questions,
     view,
@@ -271,13 +272,13 @@ def test_a_model_that_sees_the_video_is_shown_it_and_its_objects_are_extracted(t
     assert reasons(Scripted(compose=questions(seen))) == ["hallucination_unknown_object"]
     dome = Scripted(compose=questions(question(answer="A golden dome closed the way")))
     assert written(dome, video=tmp_path / "v.mp4")[0]["reason"] == "hallucination_unknown_object"
-    broken = Scripted(compose=OK, extract=json.dumps(LISTS | {"movements": ["ascend"]}))
+    broken = Scripted(compose=OK, extract=json.dumps(LISTS | {"movements": ["loop the loop"]}))
     assert written(broken, video=tmp_path / "v.mp4")[0]["reason"] == "extract_malformed"
     with pytest.raises(RawDataError, match="video_unreadable"):
         written(model, video=tmp_path / "none.mp4")
 
 
-def test_a_film_without_a_log_gives_no_question_by_itself(tmp_path: Path) -> None:
+def test_a_film_without_a_log_has_the_movements_of_its_narration(tmp_path: Path) -> None:
     folder = tmp_path / "one"
     folder.mkdir()
     write_video(folder / "video.mp4", 1)
@@ -297,14 +298,14 @@ def test_a_film_without_a_log_is_asked_about_as_released(tmp_path: Path) -> None
     write_video(folder / "video.mp4", 2)
     (folder / "flight.yaml").write_text("{goal: the dome, landmarks: none.geojson}")
     right, after = "It had to pass a red brick building", "Why did the drone fly forward after it had ascended?"
-    texts = (after, after.replace("after it had ascended", "north"), after.replace("forward", "on"))
+    texts = (after, after.replace("after it had", "before it"), after.replace("forward", "on"))
     found = [question(question=text, answer=right, objects=["red brick building"]) for text in texts]
     replies = {
         "Examine this question": json.dumps({"right": [], "holds": True}),
         "you cannot see": "none",
         "Reply with the letter": f"{{letter of {right}}}",
         "experienced drone pilot": json.dumps(PASSAGES),
-        "into a list": json.dumps(LISTS),
+        "two lists": json.dumps(LISTS),
         "The task: Causal": questions(*found),
     }
     with running(replies=replies) as server:
@@ -323,12 +324,16 @@ def test_a_film_without_a_log_is_asked_about_as_released(tmp_path: Path) -> None
     assert f"{row['answer']}. {right}" in options
     reasons = Counter(one["reason"] for one in rejected)
     # Asked to write the second one again, the server says the first.
-    assert reasons == {"direction_absolute": 1, "invalid_or_ambiguous_repeated": 1, "more_than_asked_for": 1}
+    assert reasons == {"invalid_or_ambiguous_order": 1, "invalid_or_ambiguous_repeated": 1, "more_than_asked_for": 1}
 
 
-def test_points_of_the_compass_are_refused() -> None:
-    east = question(answer="The tower lies to the east of the drone", objects=[])
-    (row,) = written(Scripted(compose=questions(east)))
+def test_directions_are_rewritten_and_flagged() -> None:
+    away = question(answer="The tower lies to the east of the drone", objects=[], time_s=20)
+    (row,) = written(Scripted(compose=questions(away)))
+    assert (row["reason"], row["answer"]) == (None, "The tower lies ahead of the drone")
+    assert row["flags"] == ["model_assisted", "direction_rewritten", "unchecked"]
+    lost = question(answer="The tower lies to the east of the drone", objects=[])
+    (row,) = written(Scripted(compose=questions(lost)))
     assert (row["reason"], row["measured"], row["limit"]) == ("direction_absolute", 1, 0)
 
 
@@ -401,20 +406,24 @@ def test_a_value_is_the_whole_of_a_text() -> None:
         value_of('{"a": 1} x', {"type": "object"})
 
 
-def extracted(objects: Sequence[str]) -> tuple[str, ...]:
-    """From a narration of two words."""
-    return extract(
-        facts(), [Passage(0, 5, "Brown barn.")], lambda _: Reply(json.dumps({"objects": objects})), seen=True
-    )
+def extracted(movements: Sequence[str], objects: Sequence[str]) -> Extract:
+    """Of a flight without movements of its own, from a narration of two words."""
+    reply = json.dumps({"movements": list(movements), "objects": list(objects)})
+    unmoved = facts(motion=motion(segments=()))
+    return extract(unmoved, [Passage(0, 5, "Brown barn.")], lambda request: Reply(reply), seen=True)
 
 
 def test_an_object_counts_if_all_of_its_words_are_narrated() -> None:
     names = facts().names
-    assert extracted(["barn", " brown barn ", "big barn", "?"]) == (*names, "barn", "brown barn")
-    assert extracted([]) == names
+    assert extracted(["ascend"], ["barn", " brown barn ", "big barn", "?"]) == Extract(
+        (("ascend",),), (*names, "barn", "brown barn")
+    )
+    assert extracted([], []) == Extract((), names)
 
 
-def test_no_more_is_extracted_than_was_asked_for() -> None:
+@pytest.mark.parametrize(("movements", "objects"), [(MAX_MOVEMENTS + 1, 0), (0, MAX_OBJECTS + 1)])
+def test_no_more_is_extracted_than_was_asked_for(movements: int, objects: int) -> None:
     with pytest.raises(RefusedItemError, match="extract_malformed"):
-        extracted(["barn"] * (MAX_OBJECTS + 1))
-    assert extracted(["barn"] * MAX_OBJECTS)[-1] == "barn"
+        extracted(["ascend"] * movements, ["barn"] * objects)
+    found = extracted(["ascend"] * min(movements, MAX_MOVEMENTS), ["barn"] * min(objects, MAX_OBJECTS))
+    assert len(found.movements) == min(movements, MAX_MOVEMENTS)

@@ -35,7 +35,7 @@ NONE = CANDIDATES.empty_table()
 ALL_RIGHT = json.dumps({"right": [], "holds": True})  # none beside the one that it is asked about
 STEPS = {
     "experienced drone pilot": json.dumps(PASSAGES),
-    "into a list": json.dumps(LISTS),
+    "two lists": json.dumps(LISTS),
     "You write the examination": questions(GOOD),
 }
 

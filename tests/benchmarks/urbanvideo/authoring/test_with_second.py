@@ -2,14 +2,20 @@
 
 ``items_unseen.jsonl`` has 40 good and 40 bad items, written before any rule was looked at, each bad one with what
 somebody says of it who has seen the flight (``second``: which option they pick, which others are right too, whether
-the question holds). Rules look at words alone: they let 19 of the bad pass and refuse 2 of the good.
+the question holds). The rules alone let 8 of the bad pass and refused 5 of the good; of these 5 three were mended then
+(aims are reasons; counts and metres belong to their own part of a sentence), so that 2 are left.
 
 How well the second model sees is its own property, and no test's: here it answers from the planted facts, or errs in a
 share of its replies. An honest one leaves none of the bad. Its errors cost good ones, since two replies with the video
 stand behind each that is kept: 2 more of 40 where one reply in 20 is wrong.
 
-``items_judged.jsonl`` was made over the flights of `made.FLIGHTS`; ``bad`` says what is wrong with its words.
-The rules have seen all of them: of each new batch 0 to 20% of the good failed at first.
+``items_judged.jsonl`` was made over the flights of `made.FLIGHTS`, in eight batches; ``bad`` says what is wrong with an
+item. The rules have seen all of them: of each new batch 16 to 35% of the bad passed and 0 to 20% of the good failed at
+first (of the last four 9 of 40, 6 of 20, 7 of 20 and 5 of 20; and 1 of 35). Four more batches were written before any
+rule was looked at: of the first 11 of 40 passed, of the second 10 of 40 before and after rules were made for the first,
+of the third 7 of 24 before and after rules were made for the second, of the fourth 7 of 20 (no rule is made for it).
+So a quarter to a third is what to expect of items that nobody has seen, however many rules there are: what words cannot
+tell (two ways to say the same, a second right option) is for a second model.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.benchmarks.urbanvideo.authoring.check import measures
+from pipeline.benchmarks.urbanvideo.authoring.check import measures, relative
 from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.identity import rng_for
@@ -51,7 +57,7 @@ MISTAKEN_SHARE_MAX = 0.1  # either way: 4 of 40
 def refusal(raw: dict[str, Any]) -> str | None:
     facts, known = FLIGHTS[raw["flight"]]
     written = DraftItem(raw["question"], raw["answer"], tuple(raw["wrong"]), tuple(raw["objects"]), raw["time_s"])
-    rules = measures(written, facts, known, URBAN_TASKS[raw["task"]].question_form)
+    rules = measures(relative(written, facts), facts, known, URBAN_TASKS[raw["task"]].question_form)
     broken = next((rule for rule in rules if not rule.holds), None)
     return f"{broken.name}: {broken.value:g} {broken.relation} {broken.limit}" if broken else None
 
@@ -105,11 +111,11 @@ def passed(ask: Callable[[Request], Reply], rules: bool = True) -> tuple[list[st
     return bad, good
 
 
-def test_rules_alone_let_half_of_unseen_bad_items_pass() -> None:
+def test_rules_alone_let_a_fifth_of_unseen_bad_items_pass() -> None:
     """So it is no goal of theirs; that they do not get worse is."""
     bad, good = [raw for raw in ITEMS if not raw["good"]], [raw for raw in ITEMS if raw["good"]]
     assert (len(bad), len(good)) == (40, 40)
-    assert sum(RULED[raw["question"]] is None for raw in bad) <= 19
+    assert sum(RULED[raw["question"]] is None for raw in bad) <= 8
     assert sum(RULED[raw["question"]] is not None for raw in good) <= 2
 
 
@@ -126,7 +132,7 @@ def test_with_an_honest_second_model_hardly_any_bad_item_passes_and_hardly_any_g
     assert len(bad) <= MISTAKES_MAX, bad
     assert len(good) <= MISTAKES_MAX, good
     assert bad == [], "what the rules let pass is what somebody sees who has seen the flight"
-    assert sent == 3 * (38 + 15) + 2 * 4, "only what passed the rules is asked about; 4 of the bad are answered wrong"
+    assert sent == 3 * (38 + 8), "only what passed the rules is asked about"
 
 
 @pytest.mark.parametrize(
@@ -162,25 +168,13 @@ def test_the_second_model_alone_does_not_see_what_only_form_tells() -> None:
     assert {line.partition(":")[0] for line in bad} == {"trivial", "other language", "markup", "nonsense", "other task"}
 
 
-def test_the_second_model_examines_with_what_was_measured() -> None:
-    requests: list[Request] = []
-
-    def ask(request: Request) -> Reply:
-        requests.append(request)
-        return Reply(json.dumps({"right": [], "holds": True}) if request.schema else GOOD["answer"])
-
-    second = SecondModel(ask, SEEN, facts="0 to 10 s: ascend")
-    assert all(measure.holds for measure in answered(written(GOOD), "p", second))
-    assert ["0 to 10 s: ascend" in request.messages[0].text for request in requests] == [False, False, True]
-
-
 # What each prompt says, and the answer to it.
 STEPS = {
     "experienced drone pilot": json.dumps(PASSAGES),
-    "into a list": json.dumps(LISTS),
-    "You write the examination": questions(GOOD, question(answer="B")),
+    "two lists": json.dumps(LISTS),
+    "You write the examination": questions(GOOD, question(question="Why did the drone descend before it ascended?")),
 }
-EXPECTED = [None, "choices_letter"]
+EXPECTED = [None, "invalid_or_ambiguous_order"]
 # How models dress up a JSON text, and what becomes of the flight.
 DRESSED = {
     "bare": ("{}", EXPECTED),
