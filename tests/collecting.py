@@ -206,10 +206,10 @@ def _seen(one: Any, by_id: bool) -> Offer:
 
 
 def _map(sketch: Any, about: Sequence[str], world: str) -> Offer:
-    from pipeline.review.maps import is_marked, spoken_of
+    from pipeline.review.maps import is_marked, operand_ids
 
     digits = 3 if world == "arm" else 2
-    names = spoken_of(sketch, about)
+    names = operand_ids(sketch, about)
     marked = [thing for thing in sketch.things if is_marked(thing, names)]
     path = sketch.path[:: max(1, -(-len(sketch.path) // MOST_POINTS))]
     shown = [p for t in marked for p in t.outline] + [p for o in sketch.ground for p in o] * (world == "indoor")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import asked_in, rejected_in
+from pipeline.core.tables import rejected_in, selected_questions
 from pipeline.engine.manifest import read_manifest
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
@@ -51,7 +51,7 @@ def selected(arguments: tuple[str, ...], folder: Path) -> dict[str, Any]:
     counts = dict.fromkeys(hashes, 0)
     for unit in sorted(results):
         table = read_table(store.get(results[unit]))
-        for name, part in (("questions", asked_in(table)), ("rejections", rejected_in(table))):
+        for name, part in (("questions", selected_questions(table)), ("rejections", rejected_in(table))):
             counts[name] += len(part)
             hashes[name].update(json.dumps([_as_digested(row) for row in part.to_pylist()], sort_keys=True).encode())
     digests = {name: {"rows": counts[name], "sha256": hashes[name].hexdigest()} for name in hashes}

@@ -31,7 +31,7 @@ from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import takes_visuals, visual_inputs
 from pipeline.questions.asking import AgentEpisode, AskedOf, Asking, PromptTurn, QuestionPrompt, StepPrompt
 from pipeline.questions.published import Published, published_rows, read_rows
-from pipeline.release.media import videos_beside
+from pipeline.release.media import videos_folder
 from pipeline.release.withheld import is_withheld
 from pipeline.scoring.score import split_of
 
@@ -103,7 +103,7 @@ def ask(
             asking,
             of,
             spec,
-            asked.videos or videos_beside(asked.release),
+            asked.videos or videos_folder(asked.release),
             asked.without_scene,
         )
         put.check(questions)

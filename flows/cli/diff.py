@@ -27,7 +27,7 @@ from pipeline.release.comparison import (
     table,
     with_reasons,
 )
-from pipeline.release.history import RELEASES, beside, candidate, history, newest_release
+from pipeline.release.history import RELEASES, candidate, history, kept_name, newest_release
 from pipeline.stages.registry import STAGES
 
 DIFF: Final = "diff"  # folder of a build
@@ -94,7 +94,7 @@ def report_of(before: Path, after: Path, title: str, benchmark: str = "", *, rea
 
 def _made(release: LoadedRelease) -> ReleaseLineage:
     """The lineage of a release, from the manifest that its build kept beside it."""
-    return read_release_lineage(release.folder.resolve().parent, beside(release.name, MANIFEST_FILE))
+    return read_release_lineage(release.folder.resolve().parent, kept_name(release.name, MANIFEST_FILE))
 
 
 def _with_candidate(build: Path) -> tuple[Path, Path]:

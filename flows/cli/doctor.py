@@ -18,7 +18,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.budget import WorkerLimits
 from pipeline.core.errors import require_extra
 from pipeline.core.mirrors import is_here, named
-from pipeline.engine.config import known_beside, load_config
+from pipeline.engine.config import find_published, load_config
 from pipeline.engine.inputs import list_inputs
 from pipeline.reading.doctor import ReadSummary, inspect, read_scenes
 from pipeline.reading.files import SceneRef
@@ -61,7 +61,7 @@ def _show_known(name: str, root: Path) -> None:
         metadata = benchmark.audit.metadata if benchmark.audit else None
         if metadata is None or name not in metadata.readers:
             continue
-        path = known_beside(benchmark, name, root)
+        path = find_published(benchmark, name, root)
         if path is not None:
             told = f"Published answers: {named(path)}. Builds ask nothing that rests on data from which these differ."
         else:

@@ -18,7 +18,7 @@ from pipeline.engine.inputs import HumanInput
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.fix_files import SHIPPED, read_fixes
 from pipeline.reading.reader import folder_of
-from pipeline.stages.fix import said_of
+from pipeline.stages.fix import with_human_input
 from pipeline.worlds.registry import FIXES, configured
 
 FITS, NO_SCENE, NO_DATA = "fits", "no such scene", "no data given"
@@ -85,7 +85,7 @@ def _verdict(
     for reader, scene in held:
         others = tuple(e for e in entries if e.scene == entry.scene and e.fix.reader in (None, reader))
         try:  # a doubt may be one of what another fix leaves
-            said_of(scene, HumanInput(fixes=others if entry.fix.target == "doubt" else (entry,)))
+            with_human_input(scene, HumanInput(fixes=others if entry.fix.target == "doubt" else (entry,)))
         except RawDataError as error:
             if error.finding != DROPPED:
                 return error.message.removeprefix(f"{entry.place}: ")

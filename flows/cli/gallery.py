@@ -23,7 +23,7 @@ from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import PART_SPLITS, budget_of
 from pipeline.core.video_spec import VIDEOS, video_file
 from pipeline.engine.config import settings_of
-from pipeline.release.media import videos_beside
+from pipeline.release.media import videos_folder
 from pipeline.rendering.details import dropped
 from pipeline.rendering.examples import in_turn
 from pipeline.rendering.gallery import (
@@ -135,7 +135,7 @@ def files(opened: ReleaseReader, place: Path, replies: Replies | None = None) ->
     for one in opened.rows("budgets", ["id", "budget", "answer"]):
         if one["answer"] is not None:
             budgets.setdefault(one["budget"], set()).add(one["id"])
-    films = opened.folder / VIDEOS if opened.outputs else videos_beside(opened.release)
+    films = opened.folder / VIDEOS if opened.outputs else videos_folder(opened.release)
     shown, maps = [], {places[key]: raw for key, raw in near.items()}
     for detail, row in zip(details_of(opened, rows, maps=False), rows, strict=True):
         pictures = [

@@ -17,7 +17,7 @@ from pipeline.core.files import new_temporary, translate_os_errors
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import Spatial, SpatialBoxes, flat
 from pipeline.rendering.details import QuestionDetail
-from pipeline.review.maps import spoken_of
+from pipeline.review.maps import operand_ids
 from pipeline.worlds.registry import WORLDS
 
 MARKED: Final = (225, 154, 69)
@@ -37,7 +37,7 @@ def record(opened: ReleaseReader, scene: AnyScene | None, questions: Sequence[Qu
     show = WORLDS[scene.facts.world].spatial
     spatial = show(scene, _geometry(opened, scene)) if show else flat(sketch_of(scene))
     operands = {name for one in questions for name in one.shown.operands}
-    write(path, scene.id, spatial, spoken_of(sketch_of(scene), operands), [_told(one) for one in questions])
+    write(path, scene.id, spatial, operand_ids(sketch_of(scene), operands), [_told(one) for one in questions])
 
 
 def write(path: Path, name: str, spatial: Spatial, marked: frozenset[str], told: Sequence[str]) -> None:

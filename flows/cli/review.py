@@ -34,7 +34,7 @@ from pipeline.core.groups import grouped
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.schema import AnyScene
-from pipeline.core.tables import asked_in, pictures_in
+from pipeline.core.tables import pictures_in, selected_questions
 from pipeline.core.video_spec import VIDEOS
 from pipeline.engine.code import code_digest
 from pipeline.engine.manifest import released_manifest
@@ -508,7 +508,7 @@ def _results(folder: Path, stage: str) -> Iterator[bytes]:
 
 def _selected(folder: Path) -> list[dict[str, Any]]:
     """The questions of the newest release, with those that models guessed."""
-    return [row for raw in _results(folder, "select") for row in asked_in(read_table(raw)).to_pylist()]
+    return [row for raw in _results(folder, "select") for row in selected_questions(read_table(raw)).to_pylist()]
 
 
 def _without_removed(folder: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from pipeline.core.tables import CHECKSUMS, ReleaseListing, file_below
 from pipeline.core.templates import load_table
 from pipeline.questions.asking import AskedOf
 from pipeline.release.contamination import SharedScene, scenes_of, shared_scenes
-from pipeline.release.media import link_or_copy, videos_beside
+from pipeline.release.media import link_or_copy, videos_folder
 from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE
 from pipeline.release.training import (
     FORMS,
@@ -98,7 +98,7 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
         raise ConfigError(f"{what.release}: no question is left to train on ({counts}){first}; build from other scenes")
     # Tells this export in whatever was trained on it; another release has another one.
     canary = load_table("train/words")["canary"].format(guid=uuid.UUID(sha256_of_file(what.release / CHECKSUMS)[:32]))
-    folder, made = what.videos or videos_beside(what.release), to / f"{TEMPORARY}train"
+    folder, made = what.videos or videos_folder(what.release), to / f"{TEMPORARY}train"
     media = _Media(what.release, folder, made, is_linked=what.has_media)
     of = AskedOf(source.name, False, "", what.release, lambda question, make: None)
     asking = benchmark.asking

@@ -20,7 +20,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.groups import grouped
 from pipeline.core.mirrors import is_here
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import all_asked, asked_in, pictures_in
+from pipeline.core.tables import all_asked, pictures_in, selected_questions
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
 from pipeline.engine.manifest import MANIFEST_FILE, Entry, Outcome, read_manifest
@@ -35,7 +35,7 @@ from pipeline.stages.author import AUTHOR, models_of
 from pipeline.stages.blind import BLIND
 from pipeline.stages.describe import DESCRIBE
 from pipeline.stages.describe import models_of as looking
-from pipeline.stages.fix import said_of
+from pipeline.stages.fix import with_human_input
 from pipeline.stages.registry import STAGES
 from pipeline.stages.verify import CALLS as VERIFY_CALLS
 from pipeline.stages.verify import VERIFY, named_by_part
@@ -107,7 +107,7 @@ def build_forecast(
     found = bounds_of(config, {unit: raw for unit, raw in inputs.items() if unit not in made})
     by_task, store = Counter(found.by_task), Store(folder / STORE)
     for result in made.values():
-        by_task.update(asked_in(read_table(store.get(result)))["task"].to_pylist())
+        by_task.update(selected_questions(read_table(store.get(result)))["task"].to_pylist())
     known = QuestionBounds(by_task, found.costs, found.unread)
     models = None if due.get("generate") else forecast_of(config, folder, due.get("author", ()))
     if models is None:
@@ -166,7 +166,7 @@ def bounds_of(config: BuildConfig, inputs: Mapping[str, RawInput]) -> QuestionBo
             raws[0].root,
             refs,
             terms,
-            lambda unit, scene: said_of(scene, inputs[unit].human_input, known_to),
+            lambda unit, scene: with_human_input(scene, inputs[unit].human_input, known_to),
         )
         by_task.update(found.by_task)
         rest = raws[len(read) :]
@@ -259,7 +259,7 @@ def verify_forecast(config: BuildConfig, folder: Path, due: Collection[str]) -> 
     selected, store = read_manifest(folder).results().get("select", {}), Store(folder / STORE)
     most = sum(caps_of(config.generate.tasks, config.select.per_scene_and_task, {}, config.own_caps()).values())
     parts = sum(
-        len(named_by_part(asked_in(read_table(store.get(selected[unit]))))) if unit in selected else most
+        len(named_by_part(selected_questions(read_table(store.get(selected[unit]))))) if unit in selected else most
         for unit in due
     )
     money = Money(limit_cost=config.limit_cost)

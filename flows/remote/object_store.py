@@ -14,7 +14,7 @@ from obstore import exceptions
 from obstore.store import from_url
 
 from pipeline.core.errors import StoreError
-from pipeline.engine.lease import EXPIRES_S, LEASE_FILE, heartbeat, holder_told, is_dead, new_mark
+from pipeline.engine.lease import EXPIRES_S, LEASE_FILE, describe_holder, heartbeat, is_dead, new_mark
 
 CLOCK: Final = ".clock"  # written to learn what time it is there
 FREE: Final = "free"
@@ -149,7 +149,7 @@ class BucketLease:
         self.beat()
         if self._tag is None:
             there = self._bucket.get(LEASE_FILE)
-            told = holder_told(there[0].decode(errors="replace") if there else "")
+            told = describe_holder(there[0].decode(errors="replace") if there else "")
             message = f"{self._bucket.url}: taken over by another build{told}, as this one was not heard of"
             raise StoreError(f"{message} for {EXPIRES_S:.0f} s; finished work is kept: run it again")
 
@@ -181,7 +181,7 @@ class BucketLease:
         return now is not None and beaten is not None and (now - beaten).total_seconds() > EXPIRES_S
 
     def _busy(self, mark: str) -> StoreError:
-        told = holder_told(mark.partition("\n")[0])
+        told = describe_holder(mark.partition("\n")[0])
         return StoreError(f"{self._bucket.url}: another build works on this store{told}; wait for it")
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from pipeline.core.video_spec import VIDEOS
 from pipeline.review.database import AnsweredBeforeError, ReviewDatabase
-from pipeline.review.maps import map_after, map_before, spoken_of
+from pipeline.review.maps import map_after, map_before, operand_ids
 from pipeline.review.mends import QuestionEdit, mended_item, problem_of, read_mend
 from pipeline.review.review_bundle import SCENE_CHECK, ReviewBundle, ReviewItem, ReviewTruth, flag_of
 from pipeline.review.review_queue import Board, Progress
@@ -333,7 +333,7 @@ class ReviewSite:
         ]
         if not times:
             sketch = self._pack.maps[item.scene]
-            spoken = spoken_of(sketch, truth.operands)
+            spoken = operand_ids(sketch, truth.operands)
             first = [t for t in sketch.things if t.label in spoken and t.seen_s is not None]
             times = [Seek(f"{t.label} first seen", t.seen_s) for t in first if t.seen_s is not None]
         begin, end = truth.from_s or 0.0, truth.until_s

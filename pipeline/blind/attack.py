@@ -44,7 +44,7 @@ class ForestScores:
 
 @dataclass(frozen=True)
 class PreparedTask:
-    """The questions of one task, made ready to be fitted again and again; ``from_others``: `told_by_others`."""
+    """The questions of one task, made ready to be fitted again and again; ``from_others``: `hints_from_others`."""
 
     task: str
     items: tuple[BlindItem, ...]
@@ -239,7 +239,7 @@ def attack_in(items: Sequence[BlindItem], fold: IntArray, forest: ForestScores) 
     for index in tasks_of(items).values():
         mine = ForestScores(forest.bias[index], forest.chance[index], forest.earned[index])
         own = [items[i] for i in index]
-        for name, earned in earned_by_all(own, fold[index], mine, told_by_others(own)).items():
+        for name, earned in earned_by_all(own, fold[index], mine, hints_from_others(own)).items():
             scores[name][index] = earned
     return scores
 
@@ -250,10 +250,10 @@ Told = Sequence[Hashable]  # a trait of each option; of a number one, how much i
 def prepared(items: Sequence[BlindItem], index: Mapping[str, IntArray]) -> list[PreparedTask]:
     """The questions of each task (`tasks_of`), with what others tell."""
     own = {task: [items[i] for i in members] for task, members in index.items()}
-    return [PreparedTask.made_of(task, mine, told_by_others(mine)) for task, mine in own.items()]
+    return [PreparedTask.made_of(task, mine, hints_from_others(mine)) for task, mine in own.items()]
 
 
-def told_by_others(items: Sequence[BlindItem]) -> Sequence[Told] | None:
+def hints_from_others(items: Sequence[BlindItem]) -> Sequence[Told] | None:
     """What the other questions of its group tell of each question (n,) of one task; None without others."""
     if not any(item.company[1:] for item in items):
         return None
@@ -273,7 +273,7 @@ def by_others(items: Sequence[BlindItem], fold: IntArray, told: Sequence[Told] |
 def earned_by_all(
     items: Sequence[BlindItem], fold: IntArray, forest: ForestScores, told: Sequence[Told] | None
 ) -> dict[str, FloatArray]:
-    """Score (n,) of chance and each attacker on the questions of one task; ``told``: `told_by_others`."""
+    """Score (n,) of chance and each attacker on the questions of one task; ``told``: `hints_from_others`."""
     found = {CHANCE: forest.chance, OTHERS: by_others(items, fold, told)}
     for name, prior in PRIORS.items():
         earned = prior(items, fold)

@@ -14,9 +14,9 @@ other answers are rejected too, at most half as many as it answered; beyond that
 Rejected questions are not replaced: `select` comes before `blind`, and a candidate that a cap displaced would have to
 be worded, lettered and asked of the whole panel, again and again until none is answered.
 
-Chance (`right_by_luck`, `removed_by_luck`): the panel's answers stay, and the truths are shuffled among questions of
-one kind. Independent guesses would be no reference: models that all answer "left" agree, and remove as many questions
-as there are lefts, whether they know anything or not.
+Chance (`right_by_chance`, `removed_by_chance`): the panel's answers stay, and the truths are shuffled among questions
+of one kind. Independent guesses would be no reference: models that all answer "left" agree, and remove as many
+questions as there are lefts, whether they know anything or not.
 
 Pending (`pending`): a question that a model of the panel has not answered yet, since its server failed or money ran
 out, has no verdict. It is held back from the release, and counts for no other question: what has all its replies has
@@ -141,7 +141,7 @@ def verdict_table(verdicts: Sequence[TaskVerdict]) -> pa.Table:
 def _judge(votes: Votes, silent: set[str], config: BlindConfig) -> TaskVerdict:
     models = list(votes.ballots)
     n = len(votes.ids)
-    by_luck = right_by_luck(votes, models)
+    by_luck = right_by_chance(votes, models)
     standing: dict[str, Standing] = {}
     for model, drawn in zip(models, by_luck, strict=True):
         ballot = votes.ballots[model]
@@ -150,14 +150,14 @@ def _judge(votes: Votes, silent: set[str], config: BlindConfig) -> TaskVerdict:
         elif ballot.is_constant:
             standing[model] = "constant"
         else:
-            standing[model] = "votes" if beats_luck(int(ballot.right.sum()), drawn) else "no better than luck"
+            standing[model] = "votes" if beats_chance(int(ballot.right.sum()), drawn) else "no better than luck"
     voters = [model for model in models if standing[model] == "votes"]
     needed = config.needed(len(voters)) if len(voters) >= MIN_VOTERS else None
     right = np.array([votes.ballots[model].right for model in voters], dtype=np.intp).reshape(-1, n).sum(axis=0)
     reasons: list[tuple[str, float, float, str] | None] = [None] * n
     expected = 0.0
     if needed is not None:
-        expected = float(removed_by_luck(votes, voters, needed).mean())
+        expected = float(removed_by_chance(votes, voters, needed).mean())
         dropped, kept = balanced(votes, right >= needed)
         for index in set(np.flatnonzero(right >= needed).tolist()) - kept:
             reasons[index] = (ANSWERED, float(right[index]), float(needed), "right answers")
@@ -231,18 +231,18 @@ SIGNIFICANCE: Final = 0.01  # of ten tasks and three models, one in three builds
 _AT_ONCE: Final = 1_000_000  # questions drawn at once; memory for all draws of a large task is not needed
 
 
-def right_by_luck(votes: Votes, models: Sequence[str]) -> IntArray:
+def right_by_chance(votes: Votes, models: Sequence[str]) -> IntArray:
     """How many questions each model (m, `DRAWS`) would have right."""
     found = [right.sum(axis=2) for right in _shuffled(votes, models)]
     return np.concatenate(found, axis=1) if found else np.zeros((len(models), 0), dtype=np.intp)
 
 
-def removed_by_luck(votes: Votes, models: Sequence[str], needed: int) -> FloatArray:
+def removed_by_chance(votes: Votes, models: Sequence[str], needed: int) -> FloatArray:
     """How many questions (`DRAWS`,) at least so many of the models would have right together."""
     return np.concatenate([(right.sum(axis=0) >= needed).sum(axis=1) for right in _shuffled(votes, models)])
 
 
-def beats_luck(right: int, by_luck: IntArray) -> bool:
+def beats_chance(right: int, by_luck: IntArray) -> bool:
     """Whether so many right answers are more than all but a hundredth of the draws (d,) give."""
     return bool((1 + (by_luck >= right).sum()) / (1 + len(by_luck)) <= SIGNIFICANCE)
 

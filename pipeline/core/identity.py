@@ -42,7 +42,7 @@ def shards_for(load: float) -> int:
     return 1 << max(0, math.ceil(math.log2(max(load, 1))))
 
 
-def by_lot(ids: Sequence[int], what: str, most: int) -> list[int]:
+def random_order(ids: Sequence[int], what: str, most: int) -> list[int]:
     """Places of some ids, in an order that depends on nothing but them."""
     return nsmallest(most, range(len(ids)), key=lambda place: digest(what, str(ids[place])))
 

@@ -194,7 +194,7 @@ def budget_of(folder: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def asked_in(selected: pa.Table) -> pa.Table:
+def selected_questions(selected: pa.Table) -> pa.Table:
     """The questions (`QUESTIONS`) among selected rows. Raises StoreError for rows that another version selected."""
     lacking = [name for name in QUESTIONS.names if name not in selected.schema.names]
     if lacking:
@@ -216,7 +216,7 @@ def all_asked(selected: Iterable[pa.Table]) -> pa.Table:
     Unchecked ones are left out.
     """
     names = [*GUESSED, "flags"]
-    parts = (asked_in(table).select(names) for table in selected)
+    parts = (selected_questions(table).select(names) for table in selected)
     questions = pa.concat_tables([QUESTIONS.empty_table().select(names), *parts])
     return questions.filter(pc.invert(unchecked_in(questions))).select(GUESSED)
 
@@ -236,7 +236,7 @@ _SIZES: Final = "sizes"
 
 def selected_bytes(selected: pa.Table) -> bytes:
     """Selected rows (`SELECTED`) as `arrow_bytes`, whose metadata tell the sizes of their two parts (`sizes_in`)."""
-    parts = (asked_in(selected), rejected_in(selected))
+    parts = (selected_questions(selected), rejected_in(selected))
     sizes = [size for part in parts for size in (part.num_rows, part.nbytes)]
     return arrow_bytes(selected, metadata={_SIZES: json.dumps(sizes)})
 

@@ -41,7 +41,7 @@ TASKS_OF_PROFILE: Final = "to make questions of; by default all of the profile"
 BUILD_NAME: Final = r"^[a-z][a-z0-9_]*$"
 
 
-def known_beside(benchmark: Benchmark[Any, Any], reader: str, root: Path) -> Path | None:
+def find_published(benchmark: Benchmark[Any, Any], reader: str, root: Path) -> Path | None:
     """The published questions that lie beside the metadata that they were made from, in a root of their reader."""
     metadata = benchmark.audit.metadata if benchmark.audit else None
     if metadata is None or reader not in metadata.readers:
@@ -317,7 +317,7 @@ class BuildConfig(Model):
             return None if self.known == "none" else Path(self.known)
         if self.generate.profile == self.of_benchmark().released:
             return None
-        found = (known_beside(self.of_benchmark(), name, self.roots[name]) for name in sorted(self.roots))
+        found = (find_published(self.of_benchmark(), name, self.roots[name]) for name in sorted(self.roots))
         return next((path for path in found if path is not None), None)
 
     def applies_fixes(self) -> bool:

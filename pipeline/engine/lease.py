@@ -47,7 +47,7 @@ class Lease:
     def check(self) -> None:
         """Raises StoreError where it is not ours any more."""
         if not self.is_ours():
-            told = holder_told(_read(self._path))
+            told = describe_holder(_read(self._path))
             message = f"{self._path.parent}: taken over by another build{told}, as this one was not heard of"
             raise StoreError(f"{message} for {EXPIRES_S:.0f} s; finished work is kept: run it again")
 
@@ -165,11 +165,11 @@ def heartbeat(beat: Callable[[], None]) -> Iterator[None]:
 
 
 def _busy(path: Path) -> StoreError:
-    told = holder_told(_read(path))
+    told = describe_holder(_read(path))
     return StoreError(f"{path.parent}: another build is running in this folder{told}; wait for it or give --out")
 
 
-def holder_told(mark: str | None) -> str:
+def describe_holder(mark: str | None) -> str:
     """The holder of a lease, in words for a message."""
     known = _parsed(mark or "")
     if not known:

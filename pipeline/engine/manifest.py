@@ -27,7 +27,7 @@ from pipeline.core.parquet import TableFile, read_table, table_bytes
 from pipeline.core.schema import Quarantine
 from pipeline.engine.code import code_parts
 from pipeline.engine.store import Result, depth_of, hash_bits
-from pipeline.release.history import RELEASES, beside, candidate, newest_release
+from pipeline.release.history import RELEASES, candidate, kept_name, newest_release
 
 if TYPE_CHECKING:
     from pipeline.release.released import Released
@@ -479,7 +479,7 @@ def _opened(path: Path) -> tuple[pq.ParquetFile, dict[str, str]] | None:
 def released_manifest(folder: Path) -> Manifest:
     """`read_manifest` of the newest release: the last one, unless what was built last waits as a candidate."""
     newest = newest_release(folder) if candidate(folder) else None
-    return read_manifest(folder, f"{RELEASES}/{beside(newest, MANIFEST_FILE)}") if newest else read_manifest(folder)
+    return read_manifest(folder, f"{RELEASES}/{kept_name(newest, MANIFEST_FILE)}") if newest else read_manifest(folder)
 
 
 def read_quarantine(folder: Path) -> list[Quarantine]:

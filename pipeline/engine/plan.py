@@ -280,7 +280,7 @@ class Planner:
         ahead = dict(outputs)
         for stage in group:
             plans[stage.name] = self.plan(stage, ahead, units)
-            ahead[stage.name] = known(plans[stage.name])
+            ahead[stage.name] = known_results(plans[stage.name])
         return plans
 
     def plan(self, stage: Stage, outputs: Outputs, units: Collection[str] | None = None) -> dict[str, Step]:
@@ -383,6 +383,6 @@ def _fails_again(entry: Entry | None, before: Entry | None) -> bool:
     return bool(entry and entry.key and before and not before.output and before.key == entry.key)
 
 
-def known(steps: Mapping[str, Step]) -> dict[str, Result | None]:
+def known_results(steps: Mapping[str, Step]) -> dict[str, Result | None]:
     """The known results of a stage, from its steps; those expected to fail have none."""
     return {unit: step.entry.output for unit, step in steps.items() if step.entry and not step.fails_again}

@@ -13,7 +13,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
 from pipeline.engine.manifest import Manifest, Outcome, read_quarantine
-from pipeline.engine.plan import WHOLE, Planner, Step, known, source_of
+from pipeline.engine.plan import WHOLE, Planner, Step, known_results, source_of
 from pipeline.engine.stage import Stage
 from pipeline.engine.store import Result
 
@@ -23,7 +23,7 @@ def last_scenes(outputs: Mapping[str, Mapping[str, Result]]) -> Mapping[str, Res
     return outputs.get("describe") or outputs.get("observe") or {}
 
 
-def units_again(
+def rerunnable_units(
     stage: Stage,
     stages: Mapping[str, Stage],
     config: BuildConfig,
@@ -118,7 +118,7 @@ def check_fit(
             told[_GONE] = gone
         if told and previous:
             raise ConfigError(_told(stage.name, name, told, len(steps.keys() | there), is_build=set(steps) == {WHOLE}))
-        outputs[name] = known(steps)
+        outputs[name] = known_results(steps)
 
 
 def _older_results_message(stage: Stage, stages: Mapping[str, Stage], config: BuildConfig) -> set[str]:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pipeline.metrics.replies import ANSWER_WORDS, CONCLUDES, LATIN, ParsedReply, plain
+from pipeline.metrics.replies import ANSWER_WORDS, CONCLUDES, LATIN, ParsedReply, without_markup
 
 ALPHABET: Final = "ABCDEFGHIJ"
 # After the letter A these words may stand; before any other word in lower case it is the article.
@@ -62,7 +62,7 @@ def find_letter(reply: str, options: int = 4, texts: Sequence[str] = ()) -> Pars
 
     Reasons for None: ``empty``, ``no_letter``, ``several_letters``, ``out_of_range``.
     """
-    text = plain(reply)
+    text = without_markup(reply)
     if not text:
         return ParsedReply(None, "empty")
     whole = _WHOLE.fullmatch(text)

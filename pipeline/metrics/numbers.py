@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import with_digits
-from pipeline.metrics.replies import ANSWER_WORDS, CONCLUDES, LATIN, THIN, ParsedReply, plain
+from pipeline.metrics.replies import ANSWER_WORDS, CONCLUDES, LATIN, THIN, ParsedReply, without_markup
 
 
 class Unit(NamedTuple):
@@ -70,7 +70,7 @@ def _asked() -> list[tuple[Unit, re.Pattern[str]]]:
     ]
 
 
-def asked_unit(question: str) -> Unit | None:
+def unit_of_question(question: str) -> Unit | None:
     """The unit that a question wants its number in ("… in square meters?"); None where it names none."""
     found = [(match.start(), -match.end(), unit) for unit, pattern in _asked() for match in pattern.finditer(question)]
     return min(found, key=lambda place: place[:2])[2] if found else None
@@ -147,12 +147,12 @@ class _Found(NamedTuple):
 
 
 def find_number(reply: str, unit: Unit | None = None) -> ParsedReply[Decimal]:
-    """The number named by a reply, finite and in the unit of the question (`pipeline.metrics.numbers.asked_unit`).
+    """The number named by a reply, finite and in the unit of the question (`unit_of_question`).
 
     Reasons for None: ``empty``, ``no_number``, ``several_numbers``, ``not_finite``, ``unreadable`` ("1.2.3"),
     ``bound``, ``percent``, ``other_unit``.
     """
-    text = _MIXED.sub(_divided, with_digits(plain(reply)))
+    text = _MIXED.sub(_divided, with_digits(without_markup(reply)))
     if not text.strip():
         return ParsedReply(None, "empty")
     stated = _numbers(text, [match.end() for match in _STATED.finditer(text)])

@@ -68,7 +68,7 @@ class ParsedReply(NamedTuple, Generic[T]):
     reason: str | None
 
 
-def plain(reply: str) -> str:
+def without_markup(reply: str) -> str:
     """A reply without thoughts, markup and quotation marks, full-width letters and foreign digits made ASCII.
 
     Blanks that do not break become `THIN`. Of a JSON object, wherever in the reply it stands, only the answer is left.

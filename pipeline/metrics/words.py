@@ -11,7 +11,7 @@ from typing import Final
 
 from pipeline.metrics.number_words import normalised
 from pipeline.metrics.numbers import find_number
-from pipeline.metrics.replies import ANSWER_WORDS, plain
+from pipeline.metrics.replies import ANSWER_WORDS, without_markup
 
 _YES_OR_NO: Final = frozenset({"yes", "no"})
 _SEVERAL: Final = re.compile(r"\bor\b|[,;/|]", re.IGNORECASE)
@@ -44,7 +44,7 @@ def is_named(reply: str, forms: Iterable[str]) -> bool:
 
 def _said(reply: str) -> str:
     """What follows where a reply states its answer, else its last line."""
-    text = plain(reply).strip()
+    text = without_markup(reply).strip()
     stated = list(_STATED.finditer(text))
     return stated[-1]["rest"] if stated else text.splitlines()[-1] if text else ""
 

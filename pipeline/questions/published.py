@@ -110,7 +110,7 @@ def published_rows(
     return [_published(path, number, row, columns, withheld=withheld) for number, row in enumerate(rows, start=1)]
 
 
-def read_own(path: Path, columns: Columns, *others: Columns) -> list[Published]:
+def read_of_benchmark(path: Path, columns: Columns, *others: Columns) -> list[Published]:
     """Questions of a file in the columns of one benchmark alone. Raises ConfigError, also for those of another."""
     rows, known = read_rows(path), (columns, *others)
     for number, row in enumerate(rows, start=1):

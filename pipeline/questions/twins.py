@@ -31,7 +31,7 @@ _TOLD: Final = re.compile(
 )
 
 
-def says_it_cannot_be_told(reply: str) -> bool:
+def says_no_answer(reply: str) -> bool:
     """Whether a reply says, in these or in like words, that there is no answer."""
     return _TOLD.search(reply) is not None
 

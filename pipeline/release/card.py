@@ -28,7 +28,7 @@ from pipeline.release.media import MediaTable
 from pipeline.release.metadata import DTYPES, CroissantPart, configurations, header
 from pipeline.release.released import HELD
 from pipeline.release.tables import columns_of
-from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE, are_samples, passed_on, plain, terms_of, units_of
+from pipeline.release.terms import ALL_SAMPLES, TERMS_FILE, are_samples, one_line, passed_on, terms_of, units_of
 from pipeline.review.reviewed import Reviewed
 from pipeline.review.verdicts import RAW_REJECTED, REASONS, STATES
 
@@ -113,7 +113,7 @@ def sections() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     environment.globals["table"] = table
-    environment.filters["plain"] = plain
+    environment.filters["plain"] = one_line
     return environment
 
 
@@ -167,16 +167,16 @@ def _of_scenes(scenes: SceneTotals, settings: dict[str, Any], benchmark: Benchma
     """Datasets, readers, rules, corrections, limits of sight and terms."""
     per_dataset = sorted(scenes.datasets.items())
     fields = type(next(iter(benchmark.profiles.values()))).model_fields
-    meanings = {name: plain(field.description or "") for name, field in fields.items()}
+    meanings = {name: one_line(field.description or "") for name, field in fields.items()}
     of_world = [(world, scenes.worlds[world.name]) for world in benchmark.worlds if world.name in scenes.worlds]
     # The papers of the datasets that it rests on, whose authors are to be cited too.
     cited = [] if are_samples(settings) else [benchmark.card.sources.get(name) for name, _ in per_dataset]
     return {
-        "scenes_of_datasets": [f"{n} {plain(name)}" for name, n in per_dataset],
+        "scenes_of_datasets": [f"{n} {one_line(name)}" for name, n in per_dataset],
         "schema_version": SCHEMA_VERSION,
         "readers": [f"`{name}` {number}" for name, number in sorted(scenes.readers)],
         "rules": [(f"`{name}`", value, meanings.get(name, "")) for name, value in sorted(settings["rules"].items())],
-        "corrections": [tuple(map(plain, row)) for row in scenes.fixes],
+        "corrections": [tuple(map(one_line, row)) for row in scenes.fixes],
         "sight": [line for world, own in of_world for line in world.visibility(own[EVERY], own)],
         "tiny": TINY_PER_TASK,
         "caps": _caps(settings, benchmark),
@@ -206,7 +206,7 @@ def _of_counts(summary: Row) -> dict[str, Any]:
         top = ", ".join(f"{reason} {n}" for reason, n in reasons.most_common(3))
         counts.append((task, summary["questions"].get(task, 0), sum(reasons.values()), top))
     for task, given in sorted(summary["answers"].items()):
-        common = [f"{plain(answer)} {n}" for answer, n in Counter(given).most_common(4)]
+        common = [f"{one_line(answer)} {n}" for answer, n in Counter(given).most_common(4)]
         more = ["…"] if len(given) > len(common) else []
         letters = [f"{letter} {n}" for letter, n in sorted(summary["letters"].get(task, {}).items())]
         answers.append((task, ", ".join(common + more), ", ".join(letters)))
@@ -250,9 +250,9 @@ def remarks(flags: Mapping[str, int]) -> str:
     for flag, n in sorted(flags.items()):
         groups.setdefault(flag.partition(": ")[0], {})[flag] = n
     found = [
-        f"{sum(own.values())} {plain(name)} ({len(own)} different)"
+        f"{sum(own.values())} {one_line(name)} ({len(own)} different)"
         if len(own) > VALUES_TOLD
-        else ", ".join(f"{n} {plain(flag)}" for flag, n in own.items())
+        else ", ".join(f"{n} {one_line(flag)}" for flag, n in own.items())
         for name, own in groups.items()
     ]
     return ", ".join(found) or "none"

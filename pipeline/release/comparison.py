@@ -25,7 +25,7 @@ from pipeline.questions.balance import TOO_COMMON
 from pipeline.questions.published import Columns, Published, published_rows
 from pipeline.questions.selection import OVER_CAP, SAME_FACT, SHARES
 from pipeline.release.tables import FIXES
-from pipeline.release.terms import plain
+from pipeline.release.terms import one_line
 
 Kind = Literal["answer changed", "wording changed", "options changed", "added", "removed", "displaced by a cap"]
 KINDS: Final[dict[Kind, str]] = load_table("card/changes")["kinds"]
@@ -418,7 +418,7 @@ def page_environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
     )
-    found.filters["plain"] = plain
+    found.filters["plain"] = one_line
     return found
 
 

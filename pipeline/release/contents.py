@@ -15,7 +15,7 @@ from pipeline.benchmarks.benchmark import Benchmark, SceneRecords
 from pipeline.blind.totals import ModelTotals, TextOnly
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import StoreError
-from pipeline.core.identity import SHARD_BYTES, by_lot, digest, digest_of
+from pipeline.core.identity import SHARD_BYTES, digest, digest_of, random_order
 from pipeline.core.parquet import TableFile, table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import (
@@ -33,9 +33,9 @@ from pipeline.core.tables import (
     UNCHECKED,
     VIDEO_FILES,
     VIDEOS_TABLE,
-    asked_in,
     budget_folder,
     rejected_in,
+    selected_questions,
     unchecked_in,
 )
 from pipeline.release.media import (
@@ -46,10 +46,10 @@ from pipeline.release.tables import (
     FIXES,
     UNCHECKED_PROVENANCE,
     accepted,
-    asked_in_budget,
     budgets_table,
     fixes_table,
     provenance_table,
+    questions_in_budget,
     removed_blind,
     review_table,
     split_by_verdict,
@@ -206,7 +206,7 @@ def sort_out(inputs: ReleaseInputs, rejected: TableFile) -> SortedOut:
     silent: dict[str, dict[str, int]] = {}
     removed = removed_blind(inputs.blind.filtered)
     for table in _batches(inputs.selected()):
-        asked, refused = asked_in(table), rejected_in(table)
+        asked, refused = selected_questions(table), rejected_in(table)
         stays, dropped = split_by_verdict(asked, refused, removed)
         offered.append(asked.select(names))
         kept.append(stays)
@@ -286,7 +286,7 @@ def release_tables(
     if (found := budgets_table(asked)).num_rows:
         tables[BUDGETS, split] = found
         for budget in sorted(set(found["budget"].to_pylist()), reverse=True):
-            tables[budget_folder(budget), split] = public(asked_in_budget(asked, found, budget), pruned)
+            tables[budget_folder(budget), split] = public(questions_in_budget(asked, found, budget), pruned)
     if (frames := inputs.frames()).num_rows:
         tables[SAMPLED, split] = frames.sort_by([(name, "ascending") for name in ("scene", "budget", "k")])
     if (videos := inputs.videos()).num_rows:
@@ -317,9 +317,9 @@ def pruned_ids(asked: pa.Table, blind: BlindResults) -> set[int]:
     return set(gone.filter(pc.is_in(gone, asked["id"].combine_chunks())).to_pylist())
 
 
-def first_by_lot(asked: pa.Table) -> pa.Table:
+def example_questions(asked: pa.Table) -> pa.Table:
     """Some questions in an order that depends on nothing but their ids, for the picture of the card."""
-    return asked.take(pa.array(by_lot(asked["id"].to_pylist(), "overview", TRIED), pa.int64()))
+    return asked.take(pa.array(random_order(asked["id"].to_pylist(), "overview", TRIED), pa.int64()))
 
 
 _TURNS: Final = {"family": pa.string(), "turn": pa.int64(), "turn_in_scene": pa.int64()}

@@ -222,20 +222,20 @@ def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def beside(name: str, file: str) -> str:
+def kept_name(name: str, file: str) -> str:
     """The name, below `RELEASES`, of a file of the build that is kept beside a release."""
     return f"{name}.{file}"
 
 
-def keep_beside(build: Path, file: str) -> None:
+def keep_copy(build: Path, file: str) -> None:
     """Keeps a copy of a file of the build with what was built last; copies whose release went go too."""
     home, newest = build / RELEASES, latest(build)
-    kept = {beside(one.name, file) for one in history(build)} | {beside(newest or "", file)}
+    kept = {kept_name(one.name, file) for one in history(build)} | {kept_name(newest or "", file)}
     for path in sorted(home.glob(f"*.{file}")):
         if path.name not in kept:
             path.unlink(missing_ok=True)
     if newest:
-        write_atomically(home / beside(newest, file), (build / file).read_bytes())
+        write_atomically(home / kept_name(newest, file), (build / file).read_bytes())
 
 
 def name_of(files: dict[str, str]) -> str:

@@ -113,7 +113,7 @@ def videos_of(videos: pa.Table, datasets: Collection[str], folder: Path) -> Iter
             yield MediaFile(f"{VIDEO_FOLDER}/{row['file']}", folder / row["file"], row["sha256"], None)
 
 
-def videos_beside(release: Path) -> Path:
+def videos_folder(release: Path) -> Path:
     """The folder of a release's videos: beside it, as builds and `videos make` write them, or its own.
 
     Its own may lack those of datasets whose terms forbid that, so the other one is taken where it has all datasets.

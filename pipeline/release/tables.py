@@ -112,7 +112,7 @@ def budgets_table(asked: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=IN_BUDGETS)
 
 
-def asked_in_budget(asked: pa.Table, found: pa.Table, budget: int) -> pa.Table:
+def questions_in_budget(asked: pa.Table, found: pa.Table, budget: int) -> pa.Table:
     """The questions that have an answer in a frame budget, with that answer; ``found``: see `budgets_table`."""
     own = found.filter(pc.and_(pc.equal(found["budget"], budget), pc.is_valid(found["answer"])))
     rows = asked.take(pc.index_in(own["id"], asked["id"].combine_chunks()))

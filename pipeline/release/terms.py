@@ -46,7 +46,7 @@ def licences(
 ) -> str:
     """The text of LICENSES.md; ``datasets``: their scenes; ``folders``: those of the release."""
     units, pixels = units_of(benchmark), passed_on(settings, benchmark, folders)
-    rows = [f"| {plain(name)} | {n} | {terms} |" for name, n, terms in terms_of(datasets, settings, benchmark)]
+    rows = [f"| {one_line(name)} | {n} | {terms} |" for name, n, terms in terms_of(datasets, settings, benchmark)]
     invented = [f"All {units} are samples: {ALL_SAMPLES}", ""] if are_samples(settings) else []
     return "\n".join(
         [
@@ -87,6 +87,6 @@ def passed_on(settings: Mapping[str, Any], benchmark: Benchmark[Any, Any], folde
     return " and ".join(found)
 
 
-def plain(text: str) -> str:
+def one_line(text: str) -> str:
     """Text on one line, or in a cell of a table, where nothing of it is markup."""
     return re.sub(r"([\\`*_\[\]<>|&#])", r"\\\1", " ".join(text.split()))

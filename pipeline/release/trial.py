@@ -17,7 +17,7 @@ from pipeline.core.groups import grouped
 from pipeline.core.identity import digest
 from pipeline.core.video_spec import video_file
 from pipeline.metrics.mra import mean_relative_accuracy
-from pipeline.metrics.numbers import asked_unit, find_number
+from pipeline.metrics.numbers import find_number, unit_of_question
 from pipeline.questions.choices import is_number
 from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import Answer, find_option
@@ -144,5 +144,5 @@ def _score(question: Published, reply: str) -> float | None:
         return None
     if question.options:
         return float(find_option(Answer(question, reply)).value == question.ground_truth)
-    value = find_number(reply, asked_unit(question.question)).value
+    value = find_number(reply, unit_of_question(question.question)).value
     return mean_relative_accuracy(value, float(question.ground_truth))

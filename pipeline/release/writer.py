@@ -40,7 +40,7 @@ from pipeline.release.contents import (
     SceneTotals,
     added,
     counts_of,
-    first_by_lot,
+    example_questions,
     pruned_ids,
     refuse_repeated,
     release_tables,
@@ -195,7 +195,7 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int) -> _
     }
     turns = with_turns(asked, benchmark.families, by_group=benchmark.tiny is not None)
     offered = found.offered.select(["id"] if inputs.blind.filtered is None else GUESSED)
-    return _Shard(told, first_by_lot(asked), tiny_questions(turns, benchmark.tiny), offered)
+    return _Shard(told, example_questions(asked), tiny_questions(turns, benchmark.tiny), offered)
 
 
 def _states_of(asked: pa.Table, reviewed: Reviewed) -> dict[str, int]:
@@ -350,7 +350,7 @@ class _Release:
         folders = {Path(name).parts[0] for name in self.sums if not name.startswith("rejected/")}
         if inputs.overview is not None:
             told = _line(self._counts, self._scenes.datasets.total())
-            asked = first_by_lot(pa.concat_tables(self._first))
+            asked = example_questions(pa.concat_tables(self._first))
             self._write(OVERVIEW_FILE, inputs.overview(inputs.title, told, asked, self._answers, self._captioned))
         of_folders = (*inputs.benchmark.card.shown, VIDEO_FOLDER)
         tabled = [media_table(folder, name, inputs.split, self.sums) for name in of_folders]

@@ -12,7 +12,7 @@ from pipeline.core.schema import AnyScene, Finding
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.templates import in_unit
 from pipeline.rendering.examples import ShownQuestion
-from pipeline.rendering.near_misses import told_apart
+from pipeline.rendering.near_misses import distinct_digits
 from pipeline.review.maps import map_after
 from pipeline.review.verdicts import STATES
 
@@ -137,7 +137,7 @@ def dropped(
 ) -> RejectionDetail:
     """A row of a release's rejections; ``words``: `glossary.glossary`; a map is drawn from a sketch."""
     measured, limit = row["measured"], row["limit"]
-    both = told_apart(measured, limit) if measured is not None and limit is not None else None
+    both = distinct_digits(measured, limit) if measured is not None and limit is not None else None
     one, other = both or ("" if measured is None else f"{measured:.6g}", "" if limit is None else f"{limit:.6g}")
     about = tuple(row["operands"] or ())
     return RejectionDetail(
@@ -205,7 +205,7 @@ def _in_frames(own: Mapping[str, Any]) -> str:
     measured, limit = own["measured"], own["limit"]
     if measured is None:
         return f"no answer: {own['reason']}"
-    value, bound = told_apart(measured, limit)
+    value, bound = distinct_digits(measured, limit)
     return f"no answer: {own['reason']}, {value} {own['unit']}, limit {bound}"
 
 

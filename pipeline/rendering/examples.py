@@ -14,7 +14,7 @@ from pipeline.core.identity import digest
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.templates import in_unit
 from pipeline.release.comparison import ReleasedQuestion
-from pipeline.rendering.near_misses import Key, NearMiss, plain
+from pipeline.rendering.near_misses import Key, NearMiss, significant_digits
 from pipeline.review.maps import map_after
 
 DRAWN: Final = 10  # shown at once
@@ -195,7 +195,7 @@ _BOUND: Final = {">=": "at least", "<=": "at most", ">": "more than", "<": "less
 
 
 def _with(value: float, unit: str | None) -> str:
-    return in_unit(plain(value), unit)
+    return in_unit(significant_digits(value), unit)
 
 
 def _words(name: str) -> str:

@@ -21,7 +21,7 @@ from pipeline.drawing.canvas import Canvas, CanvasBox
 from pipeline.drawing.ground import Ground, draw_sketch, points_to_show
 from pipeline.drawing.sheet import WIDTH, Sheet, SheetPart
 from pipeline.rendering.figures import BLIND, CHOSEN
-from pipeline.review.maps import is_marked, spoken_of, surroundings
+from pipeline.review.maps import is_marked, operand_ids, surroundings
 
 Key = tuple[str, str]
 _COLUMNS: Final = ["id", "scene", "task", "operands", "reason", "measured", "limit", "unit"]
@@ -106,19 +106,19 @@ def _first(table: pa.Table, order: pa.Table, keys: tuple[str, str]) -> dict[Key,
 
 
 def _near(row: dict[str, Any]) -> NearMiss:
-    measured, limit = told_apart(row["measured"], row["limit"])
+    measured, limit = distinct_digits(row["measured"], row["limit"])
     return NearMiss(tuple(row["operands"] or ()), row["reason"], measured, limit, row["unit"] or "")
 
 
-def told_apart(one: float, other: float) -> tuple[str, str]:
+def distinct_digits(one: float, other: float) -> tuple[str, str]:
     """Two numbers with as few digits as tell them apart."""
     for digits in _DIGITS:
-        if plain(one, digits) != plain(other, digits):
+        if significant_digits(one, digits) != significant_digits(other, digits):
             break
-    return plain(one, digits), plain(other, digits)
+    return significant_digits(one, digits), significant_digits(other, digits)
 
 
-def plain(value: float, digits: int = 4) -> str:
+def significant_digits(value: float, digits: int = 4) -> str:
     """A number with so many digits that count, never with an exponent."""
     text = f"{value:.{digits}g}"
     if "e" not in text:
@@ -135,14 +135,14 @@ def near_miss_figure(near: NearMiss, sketch: TopDownMap | None) -> bytes | None:
     if not (math.isfinite(measured) and math.isfinite(limit)):
         return None
     length_m = measured if near.unit == "m" else None
-    parts = [plan(sketch, near.about, length_m, near.reason)] if sketch and spoken_of(sketch, near.about) else []
+    parts = [plan(sketch, near.about, length_m, near.reason)] if sketch and operand_ids(sketch, near.about) else []
     return sheet_of(f"Rejected: {near.measured_text}", [*parts, gauge(measured, limit, near.unit, "refused")])
 
 
 def gauge(measured: float, limit: float, unit: str, beyond: str) -> SheetPart:
     """A value on a line with its limit, and what is said of values beyond it."""
     canvas = Canvas(WIDTH, 66)
-    one, other = told_apart(measured, limit)
+    one, other = distinct_digits(measured, limit)
     away = abs(measured - limit)
     low, high = min(measured, limit), max(measured, limit)
     if 0 < away < _ZOOM * max(abs(low), abs(high)):
@@ -176,7 +176,7 @@ def plan(
     beneath: Callable[[Canvas, Ground], None] = lambda canvas, ground: None,
 ) -> SheetPart:
     """The scene from above with what is spoken of, and the length that was measured (``fact``), if any."""
-    names = spoken_of(sketch, about)
+    names = operand_ids(sketch, about)
     sketch = surroundings(sketch, names)
     order = {name: n for n, name in enumerate(dict.fromkeys([*(o for o in about if o in names), *sorted(names)]))}
     marked = [thing for thing in sketch.things if is_marked(thing, names)]

@@ -21,7 +21,7 @@ from pipeline.drawing.fonts import font as font_of
 from pipeline.drawing.fonts import lines_of, shortened, width_of
 from pipeline.drawing.sheet import map_alone, pixels_of
 from pipeline.rendering.figures import AnswerFigure, answer_figures
-from pipeline.review.maps import is_marked, map_after, map_file, spoken_of
+from pipeline.review.maps import is_marked, map_after, map_file, operand_ids
 
 SIZE: Final = (1200, 675)
 _MARKED: Final = (2, 5)  # things that its map marks
@@ -108,7 +108,7 @@ def _chosen(asked: pa.Table, sketch: Callable[[str], TopDownMap]) -> tuple[Mappi
         if len(row["text"]) > _TEXT_MOST:
             continue
         seen = sketch(row["scene"])
-        marked = spoken_of(seen, row["operands"] or ())
+        marked = operand_ids(seen, row["operands"] or ())
         shown = [thing for thing in seen.things if is_marked(thing, marked)]
         has_extent = bool(seen.ground or len(seen.path) > 1) or all(len(thing.outline) > 2 for thing in shown)
         if has_extent and _MARKED[0] <= len(shown) <= _MARKED[1]:

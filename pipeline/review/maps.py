@@ -59,10 +59,10 @@ def map_before(sketch: TopDownMap, layers: Collection[str]) -> str | None:
 
 def map_after(sketch: TopDownMap, operands: Collection[str], until_s: float | None, from_s: float = 0.0) -> str | None:
     """What the question speaks of marked, in its surroundings; the path beyond its part of the video dashed."""
-    return _drawn(sketch, spoken_of(sketch, operands), (from_s, until_s), scale=True)
+    return _drawn(sketch, operand_ids(sketch, operands), (from_s, until_s), scale=True)
 
 
-def spoken_of(sketch: TopDownMap, operands: Collection[str]) -> frozenset[str]:
+def operand_ids(sketch: TopDownMap, operands: Collection[str]) -> frozenset[str]:
     """The ids of things that are operands; without any the labels that are, or else those that an operand names."""
     ids = frozenset(operands) & {thing.id for thing in sketch.things if thing.id}
     labels = {thing.label for thing in sketch.things if thing.label}
@@ -99,7 +99,7 @@ def _drawn(sketch: TopDownMap, marked: frozenset[str], part: Part, scale: bool) 
 
 
 def is_marked(thing: MappedThing, marked: frozenset[str]) -> bool:
-    """Whether it is among the ids or labels of `spoken_of`."""
+    """Whether it is among the ids or labels of `operand_ids`."""
     return thing.id in marked or thing.label in marked
 
 

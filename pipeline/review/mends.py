@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from pipeline.core.templates import load_table
-from pipeline.metrics.numbers import asked_unit
+from pipeline.metrics.numbers import unit_of_question
 from pipeline.review.review_bundle import ReviewItem, ReviewTruth, content_of
 
 LONGEST_WORDING: Final = 1_000  # characters
@@ -73,7 +73,7 @@ def problem_of(item: ReviewItem, truth: ReviewTruth, mend: QuestionEdit) -> str 
         f"The wording no longer names {', '.join(lost)}: name it.": bool(lost),
         "The wording has other numbers or another unit: the answer would be another one.": (
             sorted(_NUMBER.findall(item.question)) != sorted(_NUMBER.findall(mend.text))
-            or asked_unit(item.question) != asked_unit(mend.text)
+            or unit_of_question(item.question) != unit_of_question(mend.text)
         ),
         f"Only one version says {' or '.join(turned)}: the answer would be another one.": bool(turned),
         "The letters of the options stay.": [one[0] for one in before] != [one[0] for one in after],

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 from pipeline.core.templates import load_table
 from pipeline.metrics.letters import find_letter
 from pipeline.metrics.mra import mean_relative_accuracy
-from pipeline.metrics.numbers import asked_unit, find_number
+from pipeline.metrics.numbers import find_number, unit_of_question
 
 Kind = Literal["answer", "accept", "flag", "undo", "mend"]
 Role = Literal["review", "adjudicate"]
@@ -128,7 +128,7 @@ def read_answer(given: str, options: Sequence[str] | None, question: str) -> str
     if options:
         texts = [option.partition(". ")[2] for option in options]
         return find_letter(given, len(texts), texts).value
-    number = find_number(given, asked_unit(question)).value
+    number = find_number(given, unit_of_question(question)).value
     return None if number is None else f"{number.normalize():f}"
 
 
@@ -136,7 +136,7 @@ def matches(answer: str, truth: str, options: Sequence[str] | None, question: st
     """Whether an answer is as good as the truth: the same letter or count, or an estimate off by 30% at most."""
     if options:
         return answer == truth
-    if asked_unit(question) is None:  # a count
+    if unit_of_question(question) is None:  # a count
         return Decimal(answer) == Decimal(truth)
     return mean_relative_accuracy(Decimal(answer), Decimal(truth)) >= CLOSE_MRA
 

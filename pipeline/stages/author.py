@@ -40,7 +40,7 @@ def run(context: StageContext) -> bytes:
     return arrow_bytes(pa.concat_tables([facts, written]))
 
 
-def is_whole(result: bytes, folder: Path) -> bool:
+def is_complete(result: bytes, folder: Path) -> bool:
     """Whether every call had an answer: those that had none are made again in the next build."""
     reasons = {reason for reason in read_table(result)["reason"].unique().to_pylist() if reason}
     return all(benchmark.author.is_complete(reasons) for benchmark in BENCHMARKS.values() if benchmark.author)
@@ -105,6 +105,6 @@ AUTHOR: Final = Stage(
     uses=uses,
     is_wanted=is_wanted,
     fallback="generate",
-    is_complete=is_whole,
+    is_complete=is_complete,
     models=models_of,
 )

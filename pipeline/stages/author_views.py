@@ -9,7 +9,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import read_table
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.media_files import write_media
-from pipeline.stages.views import is_whole
+from pipeline.stages.views import is_complete
 from pipeline.worlds.registry import WORLDS, read_scene
 
 if TYPE_CHECKING:
@@ -66,6 +66,6 @@ AUTHOR_VIEWS: Final = Stage(
     settings=settings,
     uses=uses,
     is_wanted=is_wanted,
-    is_complete=is_whole,
+    is_complete=is_complete,
     folders=(DECLARED,),
 )

@@ -9,7 +9,7 @@ from pipeline.benchmarks.benchmark import modules_of
 from pipeline.core.video_spec import VIDEOS, VideoSpec
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.video import encode
-from pipeline.stages.video import is_whole, settings, written
+from pipeline.stages.video import is_complete, settings, written
 from pipeline.worlds.registry import WORLDS, read_scene
 
 if TYPE_CHECKING:
@@ -43,6 +43,6 @@ BEV_VIDEO: Final = Stage(
     settings=settings,
     uses=uses,
     is_wanted=lambda config: config.video and config.of_benchmark().video.drawn,
-    is_complete=is_whole,
+    is_complete=is_complete,
     folders=(VIDEOS,),
 )

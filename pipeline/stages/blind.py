@@ -35,7 +35,7 @@ def run(context: StageContext) -> bytes:
     return arrow_bytes(asked.replies)
 
 
-def is_whole(result: bytes, folder: Path) -> bool:
+def is_complete(result: bytes, folder: Path) -> bool:
     """Whether no request failed that may be answered when it is sent again, which the next build does."""
     failures = set(read_table(result)["failure"].unique().to_pylist())
     return failures <= {None, *FINAL}
@@ -69,6 +69,6 @@ BLIND: Final = Stage(
     optional=("landmark_pictures",),
     settings=settings,
     is_wanted=lambda config: bool(config.blind.models),
-    is_complete=is_whole,
+    is_complete=is_complete,
     models=models_of,
 )

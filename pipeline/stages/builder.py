@@ -30,13 +30,13 @@ from pipeline.engine.manifest import (
     write_outcome,
 )
 from pipeline.engine.plan import WHOLE, Planner, expected_of
-from pipeline.engine.rerun import check_fit, matching, units_again, with_the_rest
+from pipeline.engine.rerun import check_fit, matching, rerunnable_units, with_the_rest
 from pipeline.engine.run import Execute, LocalExecutor, Runner, at_once, groups_of, rounds_of, run_here
 from pipeline.engine.stage import STORE, Progress, Stage, no_progress
 from pipeline.engine.stat_cache import StatCache, state_of
 from pipeline.engine.store import Store
 from pipeline.llm.providers import check_installed
-from pipeline.release.history import candidate, keep_beside
+from pipeline.release.history import candidate, keep_copy
 from pipeline.stages.registry import STAGES
 
 SAMPLES: Final = "samples"  # folder of a build, for raw data that are written where none are given
@@ -151,7 +151,7 @@ class Builder:
         manifests = [outcome.entries, *([released_manifest(self.out)] if candidate(self.out) else [])]
         found = (manifest.results_in(bits) for manifest in manifests for bits in manifest.packs)
         Store(self.out / STORE).prune(result for pack in found for own in pack.values() for result in own.values())
-        keep_beside(self.out, MANIFEST_FILE)
+        keep_copy(self.out, MANIFEST_FILE)
         remove_temporary(self.out, [*(f for s in self._stages.values() for f in s.folders), SAMPLES])
 
     def dry_run(self) -> Outcome:
@@ -195,7 +195,7 @@ class Builder:
         if stage is None:
             entries: Iterable[Entry] = self._dry_run(planner).manifest
         else:
-            units = units_again(stage, self._stages, self.config, self._previous, planner.inputs, self.out)
+            units = rerunnable_units(stage, self._stages, self.config, self._previous, planner.inputs, self.out)
             steps = planner.plan(stage, self._previous.results())
             chosen = matching(units, scenes) if stage.unit == "scene" else list(steps)
             entries = [step.entry for unit in chosen if (step := steps.get(unit)) and step.entry]
@@ -209,7 +209,7 @@ class Builder:
         """How many scenes `stage` would run one stage for."""
         stage = self._stages[name]
         inputs = self.inputs() if stage.needs_roots else {}
-        units = units_again(stage, self._stages, self.config, self._previous, inputs, self.out)
+        units = rerunnable_units(stage, self._stages, self.config, self._previous, inputs, self.out)
         return len(matching(units, scenes)) if stage.unit == "scene" else 0
 
     def stage(self, name: str, scenes: Sequence[str] = ()) -> Outcome:
@@ -219,7 +219,7 @@ class Builder:
         with self._leased() as lease:
             outcome = self._outcome() if stage.needs_roots else Outcome(Manifest(0, self.out))
             inputs = self.inputs() if stage.needs_roots else {}
-            units = units_again(stage, self._stages, self.config, self._previous, inputs, self.out)
+            units = rerunnable_units(stage, self._stages, self.config, self._previous, inputs, self.out)
             runner = self._runner(outcome, inputs, lease, asked=True)
             runner.earlier, runner.units = self._previous, None if stage.unit == "build" else matching(units, scenes)
             runner.run([stage])
@@ -227,7 +227,7 @@ class Builder:
             rest = with_the_rest(stage, self._stages, self._previous, outcome, self.out)
             write_outcome(self.out, rest, list(self._stages), runner.planner.made_of)
             if stage.summary:  # it wrote a release
-                keep_beside(self.out, MANIFEST_FILE)
+                keep_copy(self.out, MANIFEST_FILE)
             return outcome
 
     def _named(self, name: str) -> Stage:

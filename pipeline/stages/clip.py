@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.core.video_spec import VIDEOS, video_file
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.clip import clip
@@ -22,7 +22,7 @@ def run(context: StageContext) -> bytes:
     """
     films = [json.loads(raw) for stage in ("video", "bev_video") if (raw := context.bytes_of(stage)) is not None]
     film = next((one for one in films if one["video"] is not None), None)
-    asked = asked_in(read_table(context.needed("select"))).select(["from_s", "until_s"]).to_pylist()
+    asked = selected_questions(read_table(context.needed("select"))).select(["from_s", "until_s"]).to_pylist()
     parts = {(row["from_s"] or 0.0, row["until_s"]) for row in asked if row["until_s"] is not None}
     scene, clips = context.unit, []
     if film is not None:
@@ -34,7 +34,7 @@ def run(context: StageContext) -> bytes:
     return json.dumps({"clips": clips}).encode()
 
 
-def is_whole(result: bytes, folder: Path) -> bool:
+def is_complete(result: bytes, folder: Path) -> bool:
     """Whether every clip is there."""
     return all(is_there(folder / facts["clip"], facts) for facts in json.loads(result)["clips"])
 
@@ -47,6 +47,6 @@ CLIP: Final = Stage(
     requires=("select", "video"),
     optional=("bev_video",),
     is_wanted=lambda config: config.video and config.of_benchmark().video.clips,
-    is_complete=is_whole,
+    is_complete=is_complete,
     folders=(VIDEOS,),
 )

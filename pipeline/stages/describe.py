@@ -47,7 +47,7 @@ def run(context: StageContext) -> bytes:
     return scene.model_dump_json(indent=1).encode()
 
 
-def is_whole(result: bytes, folder: Path) -> bool:
+def is_complete(result: bytes, folder: Path) -> bool:
     """Whether every call had an answer: those that had none are made again in the next build."""
     scene = read_scene(result)
     looker = WORLDS[scene.facts.world].looker
@@ -97,6 +97,6 @@ DESCRIBE: Final = Stage(
     uses=uses,
     is_wanted=is_wanted,
     fallback="observe",
-    is_complete=is_whole,
+    is_complete=is_complete,
     models=models_of,
 )

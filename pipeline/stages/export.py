@@ -192,7 +192,7 @@ def _without_bulk(raw: bytes) -> AnyScene:
     return scene_type(world).validate_python(fields)
 
 
-def is_whole(result: bytes, folder: Path) -> bool:
+def is_complete(result: bytes, folder: Path) -> bool:
     """Whether this is what was built last, and every file is there with the bytes that the summary names."""
     files = Released.model_validate_json(result).files
     name = name_of(files)
@@ -248,7 +248,7 @@ EXPORT: Final = Stage(
     optional=(*_FILMED, "frames", "twins", "landmark_pictures", "figures", "blind", "filter", "prune", "review"),
     settings=settings,
     uses=uses,
-    is_complete=is_whole,
+    is_complete=is_complete,
     folders=(RELEASES,),
     summary=Released.model_validate_json,
 )

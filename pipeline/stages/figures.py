@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.files import sync_files
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.core.video_spec import VideoSpec
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.release.media import FOLDER
@@ -54,7 +54,7 @@ def run(context: StageContext) -> bytes:
 
     benchmark = BENCHMARKS[context.settings["benchmark"]]
     scene = read_scene(context.needed("describe"))
-    asked = asked_in(read_table(context.needed("select"))).to_pylist()
+    asked = selected_questions(read_table(context.needed("select"))).to_pylist()
     made: list[dict[str, Any]] = []
     if benchmark.drawings is not None and asked:
         view = benchmark.view_of(scene, context.settings)
@@ -101,7 +101,7 @@ def _files(one: dict[str, Any]) -> list[dict[str, Any]]:
     return [said for kind, said in one.items() if kind != "id"]
 
 
-def is_whole(result: bytes, folder: Path) -> bool:
+def is_complete(result: bytes, folder: Path) -> bool:
     """Whether every drawing is there."""
     made = json.loads(result)["pictures"]
     return all(is_there(folder / file["file"], file) for one in made for file in _files(one))
@@ -134,6 +134,6 @@ FIGURES: Final = Stage(
     settings=settings,
     uses=uses,
     is_wanted=are_pictures_wanted,
-    is_complete=is_whole,
+    is_complete=is_complete,
     folders=(FOLDER,),
 )

@@ -27,11 +27,13 @@ def run(context: StageContext) -> bytes:
 
     Raises RawDataError for a scene that is to be left out, or that is not as a fix expects it.
     """
-    scene = said_of(read_scene(context.needed("unify")), context.required_human_input, context.settings.get("known_to"))
+    scene = with_human_input(
+        read_scene(context.needed("unify")), context.required_human_input, context.settings.get("known_to")
+    )
     return scene.model_dump_json(indent=1).encode()
 
 
-def said_of(scene: AnyScene, said: HumanInput, known_to: str | None = None) -> AnyScene:
+def with_human_input(scene: AnyScene, said: HumanInput, known_to: str | None = None) -> AnyScene:
     """A scene with what people said of it; ``known_to`` is the benchmark whose published questions are given."""
     values = [e for e in said.fixes if not isinstance(e.fix, SettleDoubt)]
     _drop(scene, said.fixes)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from pipeline.core.errors import RawDataError
 from pipeline.core.parquet import arrow_bytes, read_table
-from pipeline.core.tables import FRAMES, asked_in
+from pipeline.core.tables import FRAMES, selected_questions
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.formats.videos import VideoError
 from pipeline.rendering.sampled import sampled_rows
@@ -31,7 +31,7 @@ def run(context: StageContext) -> bytes:
     film = json.loads(context.needed("video"))
     if film["video"] is None:
         return NO_FRAMES
-    held = asked_in(read_table(context.needed("select")))["budgets"].combine_chunks().flatten()
+    held = selected_questions(read_table(context.needed("select")))["budgets"].combine_chunks().flatten()
     budgets = pc.struct_field(held, "budget").unique().to_pylist()
     if not budgets:
         return NO_FRAMES

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import arrow_bytes, read_table
-from pipeline.core.tables import PICTURES, asked_in, picture_file
+from pipeline.core.tables import PICTURES, picture_file, selected_questions
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.worlds.registry import read_scene
 
@@ -35,7 +35,7 @@ def run(context: StageContext) -> bytes:
     def frame_at(second: float) -> npt.NDArray[np.uint8]:
         return video.on_screen(second, film["fps"], film["frames"], context.unit)
 
-    asked = asked_in(read_table(context.needed("select"))).to_pylist()
+    asked = selected_questions(read_table(context.needed("select"))).to_pylist()
     drawn = pictures.draw(view, asked, frame_at)
     video.close()
     rows = [{"id": i, "file": picture_file(pictures.folder, i), "picture": raw} for i, raw in sorted(drawn.items())]

@@ -9,7 +9,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import StoreError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.engine.stage import Stage, StageContext
 
 FOLDER: Final = "review"  # of a build
@@ -34,7 +34,7 @@ def run(context: StageContext) -> bytes:
     # Table by table: the rejections of a thousand scenes would fill the memory.
     named, questions, checks = {verdict.item for verdict in verdicts}, [], []
     for table in context.tables("select"):
-        rows = asked_in(table).to_pylist()
+        rows = selected_questions(table).to_pylist()
         questions += [row for row in rows if row["id"] in named]
         checks += BENCHMARKS[context.settings["benchmark"]].checks(rows)
     return review(questions, verdicts, salt, checks).model_dump_json().encode()

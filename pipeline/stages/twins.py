@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import arrow_bytes, read_table
-from pipeline.core.tables import TWINS, asked_in
+from pipeline.core.tables import TWINS, selected_questions
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.questions.twins import twins_of
 from pipeline.worlds.registry import read_scene
@@ -27,7 +27,7 @@ def run(context: StageContext) -> bytes:
     selected = context.needed("select")
     if not pc.any(pc.is_valid(read_table(selected, ["budgets"])["budgets"])).as_py():
         return NO_TWINS  # of a scene without a video, which need not be looked at
-    asked = asked_in(read_table(selected))
+    asked = selected_questions(read_table(selected))
     sampled = asked.filter(pc.is_valid(asked["budgets"])).to_pylist()
     # What pictures cannot show is the same under all rules.
     view = benchmark.view(read_scene(context.needed("describe")), next(iter(benchmark.profiles.values())))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from pipeline.core.parquet import arrow_bytes, read_table
-from pipeline.core.tables import SIGHTINGS, asked_in
+from pipeline.core.tables import SIGHTINGS, selected_questions
 from pipeline.engine.stage import Ask, Stage, StageContext
 from pipeline.llm.base import Request, record, user
 from pipeline.llm.failures import ModelError, refuse_stopped
@@ -41,7 +41,9 @@ def run(context: StageContext) -> bytes:
     """What a model sees of the things that the questions of a scene name (`SIGHTINGS`); empty without a video."""
     (ask,) = context.models
     films, rows = _films(context), list[dict[str, Any]]()
-    for part, questions in sorted(named_by_part(asked_in(read_table(context.needed("select")))).items(), key=str):
+    for part, questions in sorted(
+        named_by_part(selected_questions(read_table(context.needed("select")))).items(), key=str
+    ):
         film = films.get(part)
         if film is None:
             continue
@@ -119,7 +121,7 @@ def _films(context: StageContext) -> dict[Part, str]:
     return films
 
 
-def is_whole(result: bytes, folder: Path) -> bool:
+def is_complete(result: bytes, folder: Path) -> bool:
     """Whether every call had an answer: those that had none are made again in the next build."""
     return not any(read_table(result)["failure"].to_pylist())
 
@@ -153,6 +155,6 @@ VERIFY: Final = Stage(
     optional=("video", "bev_video", "clip"),
     settings=settings,
     is_wanted=is_wanted,
-    is_complete=is_whole,
+    is_complete=is_complete,
     models=models_of,
 )

@@ -37,7 +37,7 @@ def written(folder: Path, scene: str, video: Encoded, fps: int) -> bytes:
     return json.dumps({"video": name, "fps": fps} | told | video_identity(folder / name, video.frames)).encode()
 
 
-def is_whole(result: bytes, folder: Path) -> bool:
+def is_complete(result: bytes, folder: Path) -> bool:
     """Whether the video is there."""
     facts = json.loads(result)
     return facts["video"] is None or is_there(folder / facts["video"], facts)
@@ -57,6 +57,6 @@ VIDEO: Final = Stage(
     reads_raw=True,
     settings=settings,
     is_wanted=lambda config: config.video,
-    is_complete=is_whole,
+    is_complete=is_complete,
     folders=(VIDEOS,),
 )

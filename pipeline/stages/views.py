@@ -11,7 +11,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.files import sync_files
 from pipeline.core.identity import digest
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.rendering.media_files import drop_others, is_there, write_media
 from pipeline.worlds.registry import WORLDS, read_scene
@@ -36,7 +36,7 @@ def run(context: StageContext) -> bytes:
     draw = WORLDS[scene.facts.world].pictures
     wanted: dict[str, PinholeView | WholeSphere] = {}
     shown: dict[str, list[int]] = {}
-    for row in asked_in(read_table(context.needed("select"))).to_pylist():
+    for row in selected_questions(read_table(context.needed("select"))).to_pylist():
         for file, picture in views.of(row) if views and views.of and draw else ():
             wanted[file] = picture
             shown.setdefault(file, []).append(row["id"])
@@ -53,7 +53,7 @@ def run(context: StageContext) -> bytes:
     return json.dumps({"pictures": made}).encode()
 
 
-def is_whole(result: bytes, folder: Path) -> bool:
+def is_complete(result: bytes, folder: Path) -> bool:
     """Whether every picture is there."""
     return all(is_there(folder / facts["picture"], facts) for facts in json.loads(result)["pictures"])
 
@@ -86,6 +86,6 @@ VIEWS: Final = Stage(
     uses=uses,
     is_wanted=are_views_wanted,
     fallback="select",
-    is_complete=is_whole,
+    is_complete=is_complete,
     folders=(FOLDER,),
 )

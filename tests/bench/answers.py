@@ -20,7 +20,7 @@ from pipeline.benchmarks.ergeobench.rules import COMMON_SENSE, SPATIAL
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.core.identity import digest
 from pipeline.core.schema import AnyScene
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive import argoverse2
@@ -67,7 +67,7 @@ def scans(count: str = "10000") -> Shown:
             tally[row["task"]].update(_faults(oracles[row["scene"].split("/")[1]], row, profile))
         for found in tables:
             released = profile == "official"
-            for row in asked_in(select(found, profile_tasks(profile), CAP, as_released=released)).to_pylist():
+            for row in selected_questions(select(found, profile_tasks(profile), CAP, as_released=released)).to_pylist():
                 tally[row["task"]]["questions"] += 1
                 tally[row["task"]].update(_two_right(oracles[row["scene"].split("/")[1]], row, profile))
         shown = Table("task", *TALLIED, title=f"Profile {profile}, answered by the oracle", title_justify="left")
@@ -147,7 +147,7 @@ def panoramas(root: str = "", cap: str = str(CAP)) -> Shown:
     counts = Counter[str]()
     wrong = 0
     for scene in panorama_scenes(root, 1_000):
-        for row in for_oracle(asked_in(selected(scene, None, int(cap)))):
+        for row in for_oracle(selected_questions(selected(scene, None, int(cap)))):
             if not row["options"]:
                 continue
             counts[row["task"]] += 1

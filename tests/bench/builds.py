@@ -30,7 +30,7 @@ from pipeline.core.arrays import IntArray
 from pipeline.core.identity import rng_for, shard_of
 from pipeline.core.parquet import read_files, read_table, released_files, table_bytes
 from pipeline.core.schema import Scene
-from pipeline.core.tables import asked_in, sizes_in
+from pipeline.core.tables import selected_questions, sizes_in
 from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
 from pipeline.engine.stage import STORE
 from pipeline.geometry.boxes import Boxes, closest_distance_m
@@ -323,7 +323,7 @@ def exported(count: str = "25000") -> Iterator[Figure]:
         results = results_of(folder / "out", build(meta, folder / "out"))
         tables = {unit: read_table(raw) for (stage, unit), raw in results.items() if stage == "select"}
         scenes = {unit: read_scene(raw) for (stage, unit), raw in results.items() if stage in ("unify", "observe")}
-        turns = -(-int(count) // sum(asked_in(table).num_rows for table in tables.values()))
+        turns = -(-int(count) // sum(selected_questions(table).num_rows for table in tables.values()))
         load = turns * load_of(sizes_in(raw) for (stage, _), raw in results.items() if stage == "select")
         names = {f"{unit}-{turn}": unit for unit in tables for turn in range(turns)}
         listed = [scenes[of].model_copy(update={"id": name}) for name, of in names.items()]

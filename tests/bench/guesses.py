@@ -20,7 +20,7 @@ from pipeline.blind.features import encode
 from pipeline.blind.forest import FittedForest, on_all_cores, score_fold
 from pipeline.blind.items import BlindItem, folds_of, make_item
 from pipeline.blind.prune import prune
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.metrics.mra import mean_relative_accuracies
 from tests.bench.answers import SAMPLES, panorama_scenes
 from tests.bench.builds import CAP
@@ -37,7 +37,7 @@ from tests.tables import read_questions
 
 def panoramas(root: str = "", cap: str = str(CAP)) -> Iterator[Figure]:
     """What who only reads earns above chance, of 150 drawn streets or of the panoramas of a folder."""
-    found = [asked_in(selected(scene, None, int(cap))) for scene in panorama_scenes(root, 150)]
+    found = [selected_questions(selected(scene, None, int(cap))) for scene in panorama_scenes(root, 150)]
     rows: list[dict[str, Any]] = [row for asked in found for row in table(asked, ()).to_pylist()]
     best: dict[str, tuple[float, str, float, int]] = {}
     for (task, rule), (count, share, luck, error) in panorama_guesses.earned(rows).items():

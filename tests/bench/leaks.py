@@ -41,7 +41,7 @@ from pipeline.blind.items import UNSEEN, BlindItem, folds_of, item_of, with_comp
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import digest
 from pipeline.core.schema import AnyScene
-from pipeline.core.tables import GUESSED, asked_in
+from pipeline.core.tables import GUESSED, selected_questions
 from pipeline.engine.code import code_digest
 from pipeline.questions.balance import balance_of
 from pipeline.questions.selection import choose, select
@@ -288,7 +288,7 @@ def _built(benchmark: Benchmark[Any, Any], rules: Any, cap: int, scenes: Iterabl
     tallies = [choose(own, tasks, cap, shares).tallies(own["scene"][0].as_py()) if len(own) else {} for own in offered]
     balance = balance_of(tallies)
     asked = (
-        asked_in(select(own, tasks, cap, shares, balance=balance.of(tally)))
+        selected_questions(select(own, tasks, cap, shares, balance=balance.of(tally)))
         for own, tally in zip(offered, tallies, strict=True)
     )
     return [row for found in asked for row in found.to_pylist()]
@@ -306,7 +306,9 @@ SUBJECTS: Final[dict[str, Callable[[range], list[dict[str, Any]]]]] = {
     "exam-flights": lambda seeds: _exams(map(logs.flight, seeds)),
     "arms": lambda seeds: _exams(logs.episodes(seed % EPISODES_MAX for seed in seeds)),
     "cities": lambda seeds: _built(CITYEQA, CITY_RULES, CITY_CAP, map(small, seeds)),
-    "panoramas": lambda seeds: [row for n in seeds for row in asked_in(selected(street(n), None, CAP)).to_pylist()],
+    "panoramas": lambda seeds: [
+        row for n in seeds for row in selected_questions(selected(street(n), None, CAP)).to_pylist()
+    ],
 }
 
 

@@ -20,7 +20,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Origin
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.geometry.geodesy import to_lat_lon_alt
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
@@ -100,7 +100,7 @@ def real_questions(root: str = "") -> Iterator[Table]:
                 able.update(rows.filter(pc.is_null(rows["reason"]))["task"].to_pylist())
                 for task, reason in zip(rows["task"].to_pylist(), rows["reason"].to_pylist(), strict=True):
                     refused.setdefault((setting, task), Counter()).update([reason] if reason else [])
-                asked.update(asked_in(select(rows, tasks, cap, benchmark.shares))["task"].to_pylist())
+                asked.update(selected_questions(select(rows, tasks, cap, benchmark.shares))["task"].to_pylist())
         shown = Table(name, *found)
         for task in [task for task in tasks if task != GEN and any(able[task] for _, able in found.values())]:
             shown.add_row(task, *(f"{asked[task]} / {able[task]}" for asked, able in found.values()))

@@ -26,7 +26,7 @@ from flows.cli.review import benchmark_of
 from pipeline.benchmarks.embodied4c.benchmark import EMBODIED4C
 from pipeline.core.parquet import read_table
 from pipeline.core.schema import OrientedBox, Source, Video
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.engine.config import build_config
 from pipeline.engine.manifest import read_manifest
 from pipeline.engine.stage import STORE, StageContext
@@ -453,5 +453,5 @@ def _drawn(folder: Path, benchmark: str, png: str) -> int:
         results.setdefault("describe", ((unit, outputs["observe"][unit]),))
         results["select"] = ((unit, selected),)
         figures.run(StageContext(unit, settings, folder, results))
-        count += asked_in(read_table(store.get(selected))).num_rows
+        count += selected_questions(read_table(store.get(selected))).num_rows
     return count

@@ -19,9 +19,9 @@ from pipeline.blind.rule import (
     TaskVerdict,
     _kinds,
     balanced,
-    beats_luck,
+    beats_chance,
     pending,
-    removed_by_luck,
+    removed_by_chance,
     rule,
     verdict_table,
     votes_of,
@@ -203,7 +203,7 @@ def test_luck_is_what_shuffled_truths_give() -> None:
         draws.append(int(((given[0] == shuffled) & (given[1] == shuffled)).sum()))
     error = np.std(draws) / np.sqrt(len(draws))
     assert abs(verdict.by_luck - np.mean(draws)) < 3 * error
-    assert len(removed_by_luck(verdict.votes, ["a", "b"], 2)) == 1000
+    assert len(removed_by_chance(verdict.votes, ["a", "b"], 2)) == 1000
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_luck_is_what_shuffled_truths_give() -> None:
 def test_a_hundredth_of_the_draws_may_have_as_many_right(draws: int, better: int, beats: bool) -> None:
     """Its own draw counts as one of both."""
     by_luck = np.where(np.arange(draws) < better, 7, 6)
-    assert beats_luck(7, by_luck) == beats
+    assert beats_chance(7, by_luck) == beats
 
 
 def skilled(favourite: str) -> Any:

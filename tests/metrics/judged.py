@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.metrics.letters import find_letter
-from pipeline.metrics.numbers import asked_unit, find_number
+from pipeline.metrics.numbers import find_number, unit_of_question
 from tests.oracles.reply_parsers import lmms, lmms_letter, vlmeval_letter, vlmeval_number
 
 FILE: Final = Path(__file__).with_name("replies_judged.jsonl")
@@ -33,7 +33,7 @@ def parsed(row: dict[str, Any]) -> dict[str, str | None]:
         ours = find_letter(reply, len(OPTIONS), tuple(OPTIONS.values())).value
         theirs, first = vlmeval_letter(reply, OPTIONS), lmms_letter(reply)
         return dict(zip(PARSERS, (ours, theirs, first if first in OPTIONS else None), strict=True))
-    number = find_number(reply, asked_unit(row["question"])).value
+    number = find_number(reply, unit_of_question(row["question"])).value
     values = (number, vlmeval_number(reply), lmms.extract_number(reply))
     return dict(zip(PARSERS, (None if value is None else shown(value) for value in values), strict=True))
 

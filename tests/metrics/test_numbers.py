@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from pipeline.metrics.number_words import normalised, with_digits
-from pipeline.metrics.numbers import asked_unit, find_number
+from pipeline.metrics.numbers import find_number, unit_of_question
 from tests.environment import pace
 
 FOUND = {
@@ -157,13 +157,13 @@ def test_a_number_beyond_doubles_is_not_finite() -> None:
 def test_a_number_is_converted_to_the_unit_that_the_question_names(
     question: str, reply: str, value: str | None
 ) -> None:
-    found = find_number(reply, asked_unit(question))
+    found = find_number(reply, unit_of_question(question))
     assert found == ((None, "other_unit") if value is None else (Decimal(value), None))
 
 
 def test_another_dimension_is_no_answer() -> None:
-    assert find_number("25 m", asked_unit("What is its size (in square meters)?")) == (None, "other_unit")
-    assert asked_unit("How many chair(s) are in this room?") is None, "no seconds"
+    assert find_number("25 m", unit_of_question("What is its size (in square meters)?")) == (None, "other_unit")
+    assert unit_of_question("How many chair(s) are in this room?") is None, "no seconds"
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_another_dimension_is_no_answer() -> None:
     ],
 )
 def test_numbers_in_several_units_say_the_same(reply: str, value: str | None, reason: str | None) -> None:
-    found = find_number(reply, asked_unit("How far is it, in meters?"))
+    found = find_number(reply, unit_of_question("How far is it, in meters?"))
     assert found == (None if value is None else Decimal(value), reason)
 
 
@@ -218,7 +218,7 @@ def test_written_numbers_become_digits(text, digits):
 
 def test_every_number_of_a_row_has_the_unit_at_its_end() -> None:
     """Else the first of the three would be a bare number, which one with a unit outdoes."""
-    unit = asked_unit("How far is it, in meters?")
+    unit = unit_of_question("How far is it, in meters?")
     assert find_number("4 or 5 or 5 feet", unit) == (None, "several_numbers")
     assert find_number("5 or 4 or 5 feet", unit) == (None, "several_numbers")
     assert find_number(f"2{' ' * 11}to{' ' * 11}3 m", unit) == (None, "several_numbers"), "24 characters between"

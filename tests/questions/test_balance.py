@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
-from pipeline.core.tables import CANDIDATES, asked_in, rejected_in
+from pipeline.core.tables import CANDIDATES, rejected_in, selected_questions
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.questions.balance import (
     MEASURED_MIN,
@@ -250,7 +250,7 @@ def test_numbers_of_a_kind_are_tallied_and_offered_among_what_is_usual_of_it() -
     places = []
     for usual in ([], [20.0, 40.0, 60.0, 80.0], [1.0, 10.0, 15.0, 20.0]):
         balance = Balance(usual={"DT cm": {"arm_dt": usual}})
-        asked = asked_in(select(table, EXAM_TASKS, 60, balance=balance)).to_pylist()
+        asked = selected_questions(select(table, EXAM_TASKS, 60, balance=balance)).to_pylist()
         values = [sorted(map(float, (own.partition(". ")[2] for own in row["choices"]))) for row in asked]
         places.append(Counter(own.index(20.0) for own in values))
     unknown, larger, smaller = places
@@ -339,13 +339,13 @@ def test_at_most_a_tenth_goes_and_the_order_of_scenes_means_nothing(scenes: list
     parts = [balance.of(own) for own in tallies]
     found = [select(table, TASKS, cap, balance=part) for table, part in zip(tables, parts, strict=True)]
     whole = [select(table, TASKS, cap, balance=balance) for table in tables]
-    assert list(map(asked_in, found)) == list(map(asked_in, whole)), "the part is enough"
-    kept = Counter(answer for table in found for answer in asked_in(table)["answer"].to_pylist())
+    assert list(map(selected_questions, found)) == list(map(selected_questions, whole)), "the part is enough"
+    kept = Counter(answer for table in found for answer in selected_questions(table)["answer"].to_pylist())
     gone = [row for table in found for row in rejected_in(table).to_pylist() if row["reason"] == TOO_COMMON]
     assert len(gone) * ONE_IN <= kept.total() + len(gone)
     assert all(row["measured"] >= row["limit"] for row in gone)
     even = [select(table, TASKS, cap) for table in tables]
-    before = Counter(answer for table in even for answer in asked_in(table)["answer"].to_pylist())
+    before = Counter(answer for table in even for answer in selected_questions(table)["answer"].to_pylist())
     assert max(kept.values()) <= max(before.values())
     assert kept.total() + len(gone) == before.total()
 

@@ -41,7 +41,7 @@ from pipeline.questions.model_authoring import (
     value_of,
 )
 from pipeline.questions.open_items import PROOF_CHARS, OpenItem, form, item_of, leaks, stems
-from pipeline.questions.published import Columns, Published, read_own, read_published
+from pipeline.questions.published import Columns, Published, read_of_benchmark, read_published
 from pipeline.questions.rules import make_rejection, rule
 from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Judge, group_by
 
@@ -60,12 +60,12 @@ def test_a_faulty_row_is_named_by_its_number_from_one(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="question 2 has no scene_name, question_type, question, ground_truth"):
         read_published(path, [COLUMNS])
     with pytest.raises(ConfigError, match="question 2 is none of this benchmark"):
-        read_own(path, COLUMNS)
+        read_of_benchmark(path, COLUMNS)
     path.write_text(json.dumps([ROW, ROW | {"options": "A. red"}]))
     with pytest.raises(ConfigError, match="question 2 has options 'A"):
-        read_own(path, COLUMNS)
+        read_of_benchmark(path, COLUMNS)
     path.write_text(json.dumps([ROW]))
-    (found,) = read_own(path, COLUMNS)
+    (found,) = read_of_benchmark(path, COLUMNS)
     assert (found.id, found.options, found.rest) == (7, None, ROW)
 
 

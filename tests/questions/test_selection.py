@@ -17,7 +17,7 @@ from pipeline.benchmarks.vsi.rules import PROFILES, ScanView
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.identity import rng_for
 from pipeline.core.parquet import table_bytes
-from pipeline.core.tables import CANDIDATES, UNCHECKED, asked_in, rejected_in, unchecked_in
+from pipeline.core.tables import CANDIDATES, UNCHECKED, rejected_in, selected_questions, unchecked_in
 from pipeline.core.templates import load_template
 from pipeline.questions import selection
 from pipeline.questions.arrays import WRITTEN, ArrayTask
@@ -60,7 +60,7 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 
 def chosen(given_entries: dict[int, str], cap: int = CAP) -> dict[int, str]:
     """As a released benchmark is selected: without spreading."""
-    asked = asked_in(select(table([row(*e) for e in given_entries.items()]), TASKS, cap, as_released=True))
+    asked = selected_questions(select(table([row(*e) for e in given_entries.items()]), TASKS, cap, as_released=True))
     return dict(zip(asked["id"].to_pylist(), asked["answer"].to_pylist(), strict=True))
 
 
@@ -110,7 +110,9 @@ def test_one_more_category_leaves_other_tasks_alone(seed: int) -> None:
     full = of_random_scene(seed)
     dropped = full.filter(pa.array([r["task"] != MEDIUM or r["id"] % 7 > 0 for r in full.to_pylist()]))
     for as_released, others in ((True, {MEDIUM}), (False, set(DIRECTIONS))):  # spread, a leak group is chosen together
-        before, after = (asked_in(select(t, TASKS, CAP, as_released=as_released)).to_pylist() for t in (dropped, full))
+        before, after = (
+            selected_questions(select(t, TASKS, CAP, as_released=as_released)).to_pylist() for t in (dropped, full)
+        )
         assert [r for r in before if r["task"] not in others] == [r for r in after if r["task"] not in others]
 
 
@@ -145,7 +147,7 @@ def test_every_candidate_is_asked_or_rejected_once(seed: int, cap: int, as_relea
     selected = select(rows, TASKS, cap, as_released=as_released)
     assert sorted(selected["id"].to_pylist()) == sorted(rows["id"].to_pylist())
     refused = {r["id"]: r for r in rows.to_pylist() if r["reason"]}
-    asked, rejected = asked_in(selected).to_pylist(), rejected_in(selected).to_pylist()
+    asked, rejected = selected_questions(selected).to_pylist(), rejected_in(selected).to_pylist()
     assert not refused.keys() & {q["id"] for q in asked}
     for r in rejected:
         if r["reason"] == SHARES:
@@ -172,7 +174,7 @@ def test_every_candidate_is_asked_or_rejected_once(seed: int, cap: int, as_relea
 @given(st.integers(0, 2**32 - 1))
 def test_options_text_and_truth_agree(seed: int) -> None:
     """Whatever is offered contains the truth once, at the letter that is given; numbers get choices of their own."""
-    for question in asked_in(select(of_random_scene(seed), TASKS, CAP)).to_pylist():
+    for question in selected_questions(select(of_random_scene(seed), TASKS, CAP)).to_pylist():
         task = TASKS[question["task"]]
         numeric = isinstance(task.form, Number)
         offered, letter = (
@@ -198,7 +200,7 @@ def test_options_text_and_truth_agree(seed: int) -> None:
 @few
 @given(st.integers(0, 2**32 - 1))
 def test_letters_of_a_task_are_balanced(seed: int) -> None:
-    questions = asked_in(select(of_random_scene(seed), TASKS, 8)).to_pylist()
+    questions = selected_questions(select(of_random_scene(seed), TASKS, 8)).to_pylist()
     for task in METADATA_TASKS:
         mine = [q for q in questions if q["task"] == task]
         letters = Counter(q["choice"] or q["ground_truth"] for q in mine)
@@ -210,7 +212,9 @@ def test_letters_of_a_task_are_balanced(seed: int) -> None:
 def test_ours_is_worded_anew_and_a_release_is_not() -> None:
     """The verb follows the noun in our wording, and stays as published in the other."""
     rows = table([row(123, "left", operands=["door", "sofa", "headphones"])])
-    (ours,), (released,) = (asked_in(select(rows, TASKS, CAP, as_released=n)).to_pylist() for n in (False, True))
+    (ours,), (released,) = (
+        selected_questions(select(rows, TASKS, CAP, as_released=n)).to_pylist() for n in (False, True)
+    )
     assert ours["text"].startswith("If I am standing by the door and facing the sofa, are the headphones to my left,")
     assert released["text"].startswith("If I am standing by the door and facing the sofa, is the headphones to my")
     assert ours | {"text": ""} == released | {"text": ""}
@@ -218,7 +222,7 @@ def test_ours_is_worded_anew_and_a_release_is_not() -> None:
 
 def test_golden_question() -> None:
     """A whole row, written out."""
-    (question,) = asked_in(select(table([row(123, "left", flags=["open_plan"])]), TASKS, CAP)).to_pylist()
+    (question,) = selected_questions(select(table([row(123, "left", flags=["open_plan"])]), TASKS, CAP)).to_pylist()
     assert question.pop("text") == (
         "If I am standing by the door 123 and facing the sofa, is the tv to my left, right, or back?\n"
         "An object is to my back if I would have to turn at least 135 degrees in order to face it."
@@ -252,7 +256,7 @@ def test_what_no_second_model_confirmed_takes_no_place_and_has_its_own_cap_and_l
     size = "object_size_estimation"
     sure = [row(n, "1", task=size, operands=["door"], wording="How long?", flags=[]) for n in range(10, 18)]
     held = [one | {"id": one["id"] - 10, "flags": ["model_assisted", UNCHECKED]} for one in sure]
-    both, alone = (asked_in(select(table(offered), TASKS, CAP)) for offered in ([*held, *sure], sure))
+    both, alone = (selected_questions(select(table(offered), TASKS, CAP)) for offered in ([*held, *sure], sure))
     apart = unchecked_in(both)
     assert both.filter(pc.invert(apart)).equals(alone)
     assert both.filter(apart)["id"].to_pylist() == list(range(CAP))
@@ -272,7 +276,7 @@ def test_what_is_held_or_written_by_people_is_not_counted_for_the_balance() -> N
 def test_what_people_wrote_goes_first() -> None:
     """Ids 900 and 901 come last by rank, and yet are kept."""
     rows = [row(number, "left") for number in range(10)] + [row(n, "left", flags=[WRITTEN]) for n in (900, 901)]
-    asked = asked_in(select(table(rows), TASKS, 4))
+    asked = selected_questions(select(table(rows), TASKS, 4))
     assert asked["id"].to_pylist() == [0, 1, 900, 901]
 
 
@@ -288,7 +292,7 @@ def test_what_is_refused_takes_no_place_and_displaces_nothing(
         for number in refused - {*offered}
     ]
     alone, among = (
-        asked_in(select(table(found), TASKS, cap, as_released=as_released)) for found in (rows, rows + others)
+        selected_questions(select(table(found), TASKS, cap, as_released=as_released)) for found in (rows, rows + others)
     )
     assert among.equals(alone)
 
@@ -301,7 +305,7 @@ def test_refused_candidates_keep_their_reasons() -> None:
         (5, None, "near_sector_boundary", 9.9),
         (6, "facing", "not_unique", 2.0),
     ]
-    assert asked_in(selected)["id"].to_pylist() == [7]
+    assert selected_questions(selected)["id"].to_pylist() == [7]
 
 
 def test_a_lot_is_drawn_of_what_is_asked_less_often_than_it_occurs_and_of_nothing_else(
@@ -326,7 +330,7 @@ def test_a_lot_is_drawn_of_what_is_asked_less_often_than_it_occurs_and_of_nothin
 @pytest.mark.parametrize("rows", [[], [row(5, None, reason="not_unique", measured=2.0, limit=1.0, unit="objects")]])
 def test_nothing_to_ask(rows: list[dict[str, Any]]) -> None:
     selected = select(table(rows), TASKS, CAP)
-    assert asked_in(selected).num_rows == 0
+    assert selected_questions(selected).num_rows == 0
     assert rejected_in(selected).num_rows == len(rows)
 
 
@@ -377,7 +381,9 @@ def test_of_nothing_nothing_is_chosen() -> None:
 def test_what_shares_things_with_others_is_spread_in_ours_and_not_in_a_release() -> None:
     rows = [row(n, "left", operands=["door", "sofa", "tv", "lamp", "bed"][n:][:3]) for n in (0, 1)]
     rows.append(row(2, "left", operands=["tv", "sofa", "door"]))
-    ours, released = (asked_in(select(table(rows), TASKS, CAP, as_released=n))["id"].to_pylist() for n in (False, True))
+    ours, released = (
+        selected_questions(select(table(rows), TASKS, CAP, as_released=n))["id"].to_pylist() for n in (False, True)
+    )
     assert (ours, released) == ([0, 1], [0, 1, 2]), "the last names the three things of the first"
     selected = select(table(rows), TASKS, CAP)
     assert rejected_in(selected).select(["id", "reason", "measured"]).to_pylist() == [
@@ -391,7 +397,7 @@ def test_what_shares_things_with_others_is_spread_in_ours_and_not_in_a_release()
 def test_orders_are_offered_beside_their_reverse_in_ours_and_not_in_a_release(as_released: bool) -> None:
     things = ["door", "sofa", "tv", "lamp"]
     order = row(7, ", ".join(things), task="obj_appearance_order", operands=things)
-    (question,) = asked_in(select(table([order]), TASKS, CAP, as_released=as_released)).to_pylist()
+    (question,) = selected_questions(select(table([order]), TASKS, CAP, as_released=as_released)).to_pylist()
     options = {tuple(option[3:].split(", ")) for option in question["options"]}
     assert tuple(things) in options
     assert len(options) == 4
@@ -428,7 +434,7 @@ def test_by_hand_answers_are_even_by_start_and_weight_before_things_are() -> Non
 def test_no_two_questions_of_a_kin_share_three_things(seed: int, categories: int) -> None:
     rows = kin_candidates(make_scene(random_objects(seed, categories)))
     selected = select(rows, TASKS, SPREAD_CAP)
-    asked = asked_in(selected)
+    asked = selected_questions(selected)
     for leak_group in ("direction", "nearest"):
         sets = named(asked, leak_group)
         assert all(len(a & b) <= SHARED_MAX for a, b in combinations(sets, 2))
@@ -452,8 +458,10 @@ def sharing(scenes: list[list[set[str]]]) -> float:
 def test_real_direction_questions_no_longer_give_one_another_away(real_scenes: list[IndoorScene]) -> None:
     """Every third scene of the released metadata; as many are left as there are sets of three."""
     tables = [kin_candidates(scene) for scene in real_scenes[::3]]
-    before = [named(asked_in(select(table, TASKS, SPREAD_CAP, as_released=True)), "direction") for table in tables]
-    after = [named(asked_in(select(table, TASKS, SPREAD_CAP)), "direction") for table in tables]
+    before = [
+        named(selected_questions(select(table, TASKS, SPREAD_CAP, as_released=True)), "direction") for table in tables
+    ]
+    after = [named(selected_questions(select(table, TASKS, SPREAD_CAP)), "direction") for table in tables]
     assert sharing(before) > 0.5
     assert sharing(after) == 0
     for table, mine, theirs in zip(tables, after, before, strict=True):
@@ -471,7 +479,11 @@ def test_a_caption_of_several_facts_is_asked_where_none_of_them_was() -> None:
         return row(number, str(number), task=size, operands=["door"], wording="How many?", flags=flags)
 
     found = select(table([told(1, "a", "b"), told(2, "b", "c"), told(3, "c", "d"), told(4, "e")]), TASKS, CAP)
-    assert asked_in(found)["id"].to_pylist() == [1, 3, 4]  # that the second is not asked leaves c to the third
+    assert selected_questions(found)["id"].to_pylist() == [
+        1,
+        3,
+        4,
+    ]  # that the second is not asked leaves c to the third
 
 
 @pytest.mark.parametrize(("end_s", "times"), [(None, 1), (59.0, 1), (90.0, 1.5), (240.0, 4), (3600.0, 10)])
@@ -480,7 +492,7 @@ def test_a_longer_video_has_more_questions(end_s: float | None, times: float) ->
     offered = [
         row(n, str(n), task=size, operands=["door"], wording="How many?", flags=[], until_s=end_s) for n in range(100)
     ]
-    assert len(asked_in(select(table(offered), TASKS, CAP))) == CAP * times
+    assert len(selected_questions(select(table(offered), TASKS, CAP))) == CAP * times
     few = {"often": 100, "seldom": 10}
     assert caps_of(few, CAP, few, times=times) == {"often": CAP * times, "seldom": max(1, round(0.6 * times))}
     assert caps_of(few, 12, few) == {"often": 12, "seldom": 2}, "1.2, rounded up"
@@ -495,10 +507,10 @@ def test_one_question_is_asked_of_each_fact_and_those_of_small_tasks_go_first() 
     offered = [told(1, size, "way 0"), told(2, size, "way 0"), told(3, size, "way 1"), told(4, size, None)]
     offered += [told(5, size, None), told(6, count, "way 0")]
     found = select(table(offered), TASKS, CAP)
-    assert asked_in(found)["id"].to_pylist() == [6, 3, 4, 5]
+    assert selected_questions(found)["id"].to_pylist() == [6, 3, 4, 5]
     refused = [(r["id"], r["reason"], r["measured"], r["limit"], r["unit"]) for r in rejected_in(found).to_pylist()]
     assert refused == [(1, SAME_FACT, 2.0, 1.0, "questions"), (2, SAME_FACT, 3.0, 1.0, "questions")]
-    assert len(asked_in(select(table(offered), TASKS, CAP, as_released=True))) == len(offered)
+    assert len(selected_questions(select(table(offered), TASKS, CAP, as_released=True))) == len(offered)
 
 
 def test_a_budget_whose_answer_is_no_option_is_refused_and_the_others_stay() -> None:

@@ -15,7 +15,7 @@ from pipeline.benchmarks.vsi.card import COLUMNS
 from pipeline.benchmarks.vsi.score import HALLUCINATED, SCORE
 from pipeline.core.identity import question_ids
 from pipeline.core.tables import TWINS
-from pipeline.questions.twins import WORDS, says_it_cannot_be_told, twins_of
+from pipeline.questions.twins import WORDS, says_no_answer, twins_of
 from pipeline.release.tables import twin_tables
 from pipeline.scoring.score import scored
 
@@ -35,7 +35,7 @@ from pipeline.scoring.score import scored
     ],
 )
 def test_words_that_say_so(reply: str, says: bool) -> None:
-    assert says_it_cannot_be_told(reply) == says
+    assert says_no_answer(reply) == says
 
 
 def twin(number: int, task: str, options: list[str] | None, truth: str) -> dict[str, object]:

@@ -18,7 +18,7 @@ from flows.cli.builds import questions_in
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.identity import shard_of, shards_for
 from pipeline.core.parquet import files_of, read_files, released_files
-from pipeline.core.tables import SELECTED, asked_in, rejected_in, selected_bytes, sizes_in
+from pipeline.core.tables import SELECTED, rejected_in, selected_bytes, selected_questions, sizes_in
 from pipeline.release import comparison, contents, writer
 from pipeline.release.card import OVERVIEW_FILE
 from pipeline.release.comparison import compared, differing_scenes, read_release, with_reasons
@@ -105,10 +105,10 @@ def test_the_number_of_shards_follows_from_rows_and_bytes(monkeypatch: pytest.Mo
     asked = pa.Table.from_pylist([{"id": n, "text": "?" * 100} for n in range(10)], schema=SELECTED)
     refused = pa.Table.from_pylist([{"id": n, "reason": "over_cap"} for n in range(40)], schema=SELECTED)
     sizes = sizes_in(selected_bytes(pa.concat_tables([asked, refused])))
-    assert sizes.tolist() == [10, asked_in(asked).nbytes, 40, rejected_in(refused).nbytes]
+    assert sizes.tolist() == [10, selected_questions(asked).nbytes, 40, rejected_in(refused).nbytes]
     assert [shards_for(load_of([sizes]) / most) for most in (10, 9, 5, 4)] == [1, 2, 2, 4]
     assert shards_for(load_of([sizes * (1, 1, 10, 1)]) / 10) == 4
-    monkeypatch.setattr(contents, "ROW_BYTES", asked_in(asked).nbytes / 25)
+    monkeypatch.setattr(contents, "ROW_BYTES", selected_questions(asked).nbytes / 25)
     assert shards_for(load_of([sizes]) / 10) == 4
 
 

@@ -24,7 +24,13 @@ from pipeline.release.released import Released
 from pipeline.rendering.examples import KEPT, drawn
 from pipeline.rendering.figures import funnel
 from pipeline.rendering.glossary import glossary
-from pipeline.rendering.near_misses import NearMiss, near_miss_figure, nearest_refused, plain, told_apart
+from pipeline.rendering.near_misses import (
+    NearMiss,
+    distinct_digits,
+    near_miss_figure,
+    nearest_refused,
+    significant_digits,
+)
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from tests.builds import config_of, rows_of
@@ -213,9 +219,9 @@ def test_every_near_miss_of_the_page_is_drawn(page: str) -> None:
 
 
 def test_numbers_are_told_apart_and_have_no_exponent() -> None:
-    assert told_apart(9.9996, 10.0) == ("9.9996", "10")
-    assert told_apart(2.0, 2.0) == ("2", "2")
-    assert [plain(value) for value in (0.00001234, 123456.0, 0.0)] == ["0.00001234", "123456", "0"]
+    assert distinct_digits(9.9996, 10.0) == ("9.9996", "10")
+    assert distinct_digits(2.0, 2.0) == ("2", "2")
+    assert [significant_digits(value) for value in (0.00001234, 123456.0, 0.0)] == ["0.00001234", "123456", "0"]
 
 
 def test_the_draw_takes_all_tasks_in_turn_and_depends_on_ids_alone() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.spatial import MappedThing, TopDownMap
-from pipeline.review.maps import map_after, map_before, spoken_of
+from pipeline.review.maps import map_after, map_before, operand_ids
 from pipeline.worlds.flight.bev_video import top_down_map as sketch_flight
 from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark, Sighting
 from pipeline.worlds.indoor.top_down_map import top_down_map as sketch_scan
@@ -208,11 +208,11 @@ def test_landmarks_are_found_in_the_words_of_an_operand_where_none_is_one() -> N
             MappedThing(label="", outline=((1.0, 1.0),)),
         )
     )
-    assert spoken_of(sketch, ("fly forward to the red church", "0:37")) == {"the red church"}
-    assert spoken_of(ROOM, ("lamp", "the lamp")) == {"lamp"}
-    assert spoken_of(ROOM, ()) == frozenset()
+    assert operand_ids(sketch, ("fly forward to the red church", "0:37")) == {"the red church"}
+    assert operand_ids(ROOM, ("lamp", "the lamp")) == {"lamp"}
+    assert operand_ids(ROOM, ()) == frozenset()
     shops = tuple(MappedThing(label="bakery", outline=((float(i), 0.0),), id=f"node/{i}") for i in range(3))
-    assert spoken_of(TopDownMap(things=shops), ("node/1", "bakery")) == {"node/1"}
+    assert operand_ids(TopDownMap(things=shops), ("node/1", "bakery")) == {"node/1"}
 
 
 def test_a_scan_from_above_has_turned_footprints() -> None:

@@ -20,7 +20,7 @@ from pipeline.blind.ask import ask
 from pipeline.blind.config import FINAL, BlindConfig
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import arrow_bytes, read_table
-from pipeline.core.tables import QUESTIONS, SELECTED, UNCHECKED, asked_in, unchecked_in
+from pipeline.core.tables import QUESTIONS, SELECTED, UNCHECKED, selected_questions, unchecked_in
 from pipeline.engine.manifest import Outcome
 from pipeline.llm import rate_limit
 from pipeline.llm.base import ModelSpec, Reply
@@ -89,7 +89,7 @@ def selected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pa.Table]:
     write_scenes(folder / "meta.json", SCENES)
     build(folder, folder / "out", generate=TASKS)
     paths = sorted((folder / "out" / "store" / "select").rglob("*.zst"))
-    questions = pa.concat_tables([asked_in(read_table(path.read_bytes())) for path in paths])
+    questions = pa.concat_tables([selected_questions(read_table(path.read_bytes())) for path in paths])
     assert len(set(questions["text"].to_pylist())) == questions.num_rows
     return folder, questions
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.core.video_spec import VideoSpec
 from pipeline.engine.manifest import Outcome
 from pipeline.release.media import drawings_of, pictures_of
@@ -31,7 +31,7 @@ def test_every_question_has_its_drawing_and_the_release_the_same(meta: Path, tmp
     results = results_of(out, outcome)
     drawn = pictures_of((raw for (stage, _), raw in results.items() if stage == "figures"), out)
     selected = [read_table(raw) for (stage, _), raw in results.items() if stage == "select"]
-    assert sorted(drawn) == sorted(i for table in selected for i in asked_in(table)["id"].to_pylist())
+    assert sorted(drawn) == sorted(i for table in selected for i in selected_questions(table)["id"].to_pylist())
     for picture in drawn.values():
         assert picture.png
         assert picture.png.read_bytes().startswith(b"\x89PNG")

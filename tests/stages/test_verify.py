@@ -13,7 +13,7 @@ import pytest
 from pipeline.core.errors import StoreError
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.spatial import TopDownMap
-from pipeline.core.tables import SELECTED, asked_in
+from pipeline.core.tables import SELECTED, selected_questions
 from pipeline.engine.stage import STORE, StageContext
 from pipeline.engine.store import Result, Store
 from pipeline.llm.base import Image, Reply, Request, Text
@@ -22,7 +22,7 @@ from pipeline.llm.session import Session
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.review.review_bundle import make_review_bundle
 from pipeline.samples.common.encode import VideoWriter
-from pipeline.stages.verify import doubts_in, is_whole, run, seen
+from pipeline.stages.verify import doubts_in, is_complete, run, seen
 from tests.llm.asking import KEY, hosted, table
 from tests.llm.fake_server import running
 
@@ -92,7 +92,7 @@ def test_what_a_model_doubts_twice_is_reviewed_first(context: StageContext) -> N
         (4, "the tower"): "malformed",
         (5, BALL): "several",
     }
-    assert not is_whole(found, context.folder)
+    assert not is_complete(found, context.folder)
     questions = [row | {"scene": f"{UNIT}{9 - row['id']}"} for row in table(ROWS).to_pylist()]
     maps = {row["scene"]: TopDownMap() for row in questions}
     pack = make_review_bundle(questions, maps, (), {}, b"salt", doubts=doubts_in([rows]))
@@ -142,4 +142,4 @@ def test_the_choices_stand_in_the_other_order_the_second_time() -> None:
 def test_questions_that_another_version_selected_are_told_as_such() -> None:
     old = pa.Table.from_pylist([], SELECTED).drop_columns(["named"])
     with pytest.raises(StoreError, match="no column named: another version of scan2qa made them; run the build again"):
-        asked_in(old)
+        selected_questions(old)

@@ -29,7 +29,7 @@ from pipeline.llm.base import ModelSpec
 from pipeline.metrics.numbers import Unit, find_number
 from pipeline.metrics.words import is_stated
 from pipeline.questions.harness import Harness, Marking
-from pipeline.questions.published import Published, read_own
+from pipeline.questions.published import Published, read_of_benchmark
 from pipeline.questions.scoring_protocol import (
     TOO_LONG,
     Answer,
@@ -273,7 +273,7 @@ def _by_condition(answers: Sequence[Answer], asked: Sequence[int]) -> Iterator[F
 
 
 SCORE: Final = Score[ExamScoreSettings](
-    read=partial(read_own, columns=COLUMNS),
+    read=partial(read_of_benchmark, columns=COLUMNS),
     metrics=METRICS,
     settings=ExamScoreSettings,
     mark=mark,

@@ -63,13 +63,13 @@ def _public(row: Mapping[str, Any]) -> dict[str, Any]:
         "ground_truth": row["ground_truth"],
         "images": [file_of(row["scene"], shown) for shown in shots],
         # Where others look says, with their texts alone, where the things are that they name.
-        "views": looks(shots) if row["task"] in GEO else None,
+        "views": view_directions(shots) if row["task"] in GEO else None,
         **{level: place.get(level) for level in (*LEVELS, "lat", "lon")},
         "out_of_distribution": OUT_OF_DISTRIBUTION in (row["flags"] or ()),
     }
 
 
-def looks(shots: Iterable[PictureRef]) -> list[dict[str, float] | None]:
+def view_directions(shots: Iterable[PictureRef]) -> list[dict[str, float] | None]:
     """Where pictures look, as the column `views` has it."""
     return [s.model_dump(include={f.name for f in _VIEW}) if isinstance(s, PinholeView) else None for s in shots]
 

@@ -29,7 +29,7 @@ from pipeline.core.templates import load_table
 from pipeline.geometry.views import PinholeView, is_in, turned_deg
 from pipeline.metrics.words import is_named
 from pipeline.questions.harness import Harness, Marking
-from pipeline.questions.published import Published, read_own
+from pipeline.questions.published import Published, read_of_benchmark
 from pipeline.questions.scoring_protocol import (
     Answer,
     Ask,
@@ -319,7 +319,7 @@ def _published() -> dict[str, dict[str, dict[str, float]]]:
 
 
 SCORE: Final = Score[GeoScoreSettings](
-    read=partial(read_own, columns=COLUMNS),
+    read=partial(read_of_benchmark, columns=COLUMNS),
     metrics=METRICS,
     settings=GeoScoreSettings,
     mark=mark,

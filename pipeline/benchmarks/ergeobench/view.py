@@ -227,7 +227,7 @@ class ErgeoView:
     def level(self) -> tuple[PinholeView, ...]:
         """Views all around, 10 degrees apart, from a drawn yaw on."""
         start = round(float(rng_for(self.scene.id, "views around").uniform(0, 360 / TURNS)), 2)
-        return tuple(looking(start + 360 / TURNS * k) for k in range(TURNS))
+        return tuple(standard_view(start + 360 / TURNS * k) for k in range(TURNS))
 
     @cached_property
     def around(self) -> tuple[PinholeView, ...]:
@@ -324,7 +324,7 @@ def half_width_deg(view: PinholeView) -> float:
 
 def aimed(yaw_deg: float, pitch_deg: float, x: float, y: float) -> PinholeView | None:
     """The view of `FOV_DEG` in which a direction lies at (x, y); None where no tilt brings it there."""
-    across, down = half_tangents(looking(0.0))
+    across, down = half_tangents(standard_view(0.0))
     right, up = x * across, y * down
     length = math.sqrt(1 + right**2 + up**2)
     radius = math.hypot(up, 1.0) / length  # of the part that tilting moves
@@ -334,10 +334,10 @@ def aimed(yaw_deg: float, pitch_deg: float, x: float, y: float) -> PinholeView |
     tilt = math.asin(height / radius) - math.atan2(up, 1.0)
     ahead = (math.cos(tilt) - up * math.sin(tilt)) / length
     turn = math.degrees(math.atan2(right / length, ahead))
-    return looking(yaw_deg - turn, math.degrees(tilt))
+    return standard_view(yaw_deg - turn, math.degrees(tilt))
 
 
-def looking(yaw_deg: float, pitch_deg: float = 0.0) -> PinholeView:
+def standard_view(yaw_deg: float, pitch_deg: float = 0.0) -> PinholeView:
     """A view of `FOV_DEG`, to hundredths of a degree: what is told of it is then all of it."""
     return PinholeView(
         yaw_deg=turned_deg(round(turned_deg(yaw_deg), 2)), pitch_deg=round(pitch_deg, 2) + 0.0, fov_deg=FOV_DEG

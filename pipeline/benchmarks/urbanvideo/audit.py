@@ -21,7 +21,7 @@ from pipeline.core.tables import ReleaseListing
 from pipeline.core.templates import load_table
 from pipeline.questions.audited import ExaminationInputs, Examined, leakage, named
 from pipeline.questions.choices import LETTERS
-from pipeline.questions.published import Published, read_own
+from pipeline.questions.published import Published, read_of_benchmark
 from pipeline.worlds.flight.observe.flight import COMPASS
 
 # Check -> what holds in a row that passes it.
@@ -51,7 +51,7 @@ class _Row:
 
 def examine(path: Path, basis: ExaminationInputs) -> Examined:
     """All that an audit of a released file says. Raises ConfigError where it cannot be read."""
-    questions = read_own(path, COLUMNS)
+    questions = read_of_benchmark(path, COLUMNS)
     asked = Counter((q.scene_name, q.question_type, _plain(q.question)) for q in questions)
     rows = [_examined(q, asked[q.scene_name, q.question_type, _plain(q.question)]) for q in questions]
     listings = [_checks(rows), _options(rows), _priors(rows)]

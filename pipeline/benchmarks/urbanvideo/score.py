@@ -19,7 +19,7 @@ from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec
 from pipeline.questions.harness import Harness, Marking
-from pipeline.questions.published import read_own
+from pipeline.questions.published import read_of_benchmark
 from pipeline.questions.scoring_protocol import (
     Answer,
     Ask,
@@ -82,7 +82,7 @@ def source_of(video: str) -> str:
 
 
 SCORE: Final = Score[UrbanScoreSettings](
-    read=partial(read_own, columns=COLUMNS),
+    read=partial(read_of_benchmark, columns=COLUMNS),
     metrics={
         ACCURACY: Metric("accuracy", is_guessed=True),
         JUDGED: Metric("accuracy with judge", is_minor=True),

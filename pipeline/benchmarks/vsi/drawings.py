@@ -14,10 +14,10 @@ from pipeline.benchmarks.vsi.scene_drawing import (
     DrawnScene,
     NamedBox,
     SceneDrawing,
+    fact_attributes,
     facts,
     rule,
     section,
-    told,
 )
 from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
 from pipeline.benchmarks.vsi.tasks.measures import AbsDistance, ObjectCounting, ObjectSize, RoomSize, SizeComparison
@@ -76,7 +76,7 @@ def _timeline(first: list[tuple[str, float]], end: float) -> SheetPart:
     canvas.text("small", (WIDTH - _TIMELINE_EDGE, y + 18), f"{end:.0f} s", "middle", 11)
     for kind, (name, second) in zip(KINDS, first, strict=False):
         x = _TIMELINE_EDGE + second * per_s
-        canvas.line(f"bar {kind}", [(_TIMELINE_EDGE, y), (x, y)], told("first_seen", name))
+        canvas.line(f"bar {kind}", [(_TIMELINE_EDGE, y), (x, y)], fact_attributes("first_seen", name))
         canvas.dot(f"{kind} dot", (x, y), 5.0)
         canvas.label("name", (x, y), f"{name} {second:.1f} s", 8.0)
     return SheetPart(canvas, {"part": "times", "per-s": f"{per_s:.9g}"})
@@ -101,7 +101,7 @@ def route(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
         way = _unit(centers[name] - here)
         there = here + way * legs[name]
         at = plan.ground.at(np.stack([here, there]))
-        drawn.map.line("way", at, told("leg", name))
+        drawn.map.line("way", at, fact_attributes("leg", name))
         drawn.map.head("way", at[1], at[1] - at[0])
         if name in turns:
             degrees = float(np.degrees(np.arctan2(heading[1], heading[0])))
@@ -180,7 +180,7 @@ def _bars(plan: SceneDrawing, rows: list[tuple[str, str, str, float]]) -> SheetP
     for number, (kind, name, subject, value) in enumerate(sorted(rows, key=lambda one: one[-1])):
         y = 20 + number * _BAR
         canvas.text("name", (_BESIDE - 8, y + 4), name, "end")
-        canvas.line(f"bar {kind}", [(_BESIDE, y), (_BESIDE + value * per_m, y)], told("distance", subject))
+        canvas.line(f"bar {kind}", [(_BESIDE, y), (_BESIDE + value * per_m, y)], fact_attributes("distance", subject))
         canvas.text("small", (_BESIDE + value * per_m + 8, y + 4), f"{value:.3f} m")
     return SheetPart(canvas, {"part": "bars", "per-m": f"{per_m:.9g}"})
 
@@ -257,9 +257,9 @@ def direction(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
         plan.mark(drawn, plan.only(name), kind, name)
     radius = min(_BEARING_ARC, _REACH * float(min(np.hypot(*ahead), np.hypot(*way))))
     turn = bearing if bearing <= 180 else bearing - 360
-    drawn.map.line("measure faces", [here, there], told("bearing", "facing"))
+    drawn.map.line("measure faces", [here, there], fact_attributes("bearing", "facing"))
     drawn.map.head("measure", there, ahead)
-    drawn.map.line("measure", [here, target], told("bearing", subject))
+    drawn.map.line("measure", [here, target], fact_attributes("bearing", subject))
     drawn.map.head("measure", target, way)
     drawn.map.arc("measure", here, radius, start, turn)
     middle = np.radians(start + turn / 2)

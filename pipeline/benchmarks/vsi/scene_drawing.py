@@ -139,7 +139,7 @@ def rule(row: Mapping[str, Any], name: str) -> str:
     return ""
 
 
-def told(name: str, subject: str) -> dict[str, str]:
+def fact_attributes(name: str, subject: str) -> dict[str, str]:
     """Attributes of a drawn line: the fact that it measures."""
     return {"fact": name, "subject": subject}
 
@@ -169,7 +169,7 @@ def section(
         canvas.shape(kind, [outline], name)
         canvas.label("name", (outline[:, 0].mean(), outline[:, 1].min()), name, 5.0)
     line = ground.at(flat(np.stack([start, end])))
-    canvas.line("measure", line, told(fact, subject))
+    canvas.line("measure", line, fact_attributes(fact, subject))
     for at in line:
         canvas.dot("a dot", at, 3.0)
     canvas.label("value", line.mean(0), words)

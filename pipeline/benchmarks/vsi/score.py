@@ -24,10 +24,10 @@ from pipeline.core.schema import Model
 from pipeline.core.tables import TWIN
 from pipeline.metrics.mra import mean_relative_accuracy
 from pipeline.metrics.number_words import VALUES
-from pipeline.metrics.numbers import asked_unit, find_number
+from pipeline.metrics.numbers import find_number, unit_of_question
 from pipeline.questions.choices import is_number
 from pipeline.questions.harness import Harness, Marking
-from pipeline.questions.published import Published, read_own
+from pipeline.questions.published import Published, read_of_benchmark
 from pipeline.questions.scoring_protocol import (
     TOO_LONG,
     Answer,
@@ -40,7 +40,7 @@ from pipeline.questions.scoring_protocol import (
     group_by,
     is_too_long,
 )
-from pipeline.questions.twins import says_it_cannot_be_told
+from pipeline.questions.twins import says_no_answer
 
 # As the released code makes them, in doubles: 1 - 0.8 is a little less than a fifth, so 4 for 5 earns 0.6 and not 0.7.
 _CONFIDENCES: Final = np.linspace(0.5, 0.95, 10)
@@ -147,7 +147,7 @@ class VsiScoreSettings(Model):
 
 def read(path: Path) -> list[Published]:
     """The questions of a file. Raises ConfigError, also where the answer to a question without options is no number."""
-    questions = read_own(path, COLUMNS, REVSI_COLUMNS)
+    questions = read_of_benchmark(path, COLUMNS, REVSI_COLUMNS)
     for question in questions:
         if _is_map(question):
             _check_map(path, question)
@@ -198,12 +198,12 @@ def _maps(answers: Sequence[Answer]) -> Scores:
 def _hallucinated(answer: Answer) -> float:
     """1 where a twin is answered as if what it asks about were seen; a count of none is no such answer."""
     question, reply = answer.question, answer.reply or ""
-    if not reply.strip() or says_it_cannot_be_told(reply):
+    if not reply.strip() or says_no_answer(reply):
         return 0.0
     if question.options:
         letter, _ = find_option(answer)
         return float(letter is not None and letter != question.ground_truth.strip().upper())
-    number, _ = find_number(reply, asked_unit(question.question))
+    number, _ = find_number(reply, unit_of_question(question.question))
     return float(number is not None and number != 0)
 
 
@@ -227,7 +227,7 @@ def _careful(answer: Answer) -> tuple[float, str | None]:
     if question.options:
         letter, unread = find_option(answer)
         return float(letter == question.ground_truth.strip().upper()), unread
-    number, unread = find_number(reply, asked_unit(question.question))
+    number, unread = find_number(reply, unit_of_question(question.question))
     return mean_relative_accuracy(number, float(question.ground_truth)), unread
 
 

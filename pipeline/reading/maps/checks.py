@@ -144,7 +144,7 @@ def apart(things: Sequence[CityThing], file: str, findings: Findings) -> list[Ci
     ]
 
 
-def heights_told(things: Sequence[CityThing], file: str, findings: Findings) -> None:
+def report_heights(things: Sequence[CityThing], file: str, findings: Findings) -> None:
     """Says of how many buildings no height is known, and where the ground is not as flat as it is taken to be."""
     houses = [thing for thing in things if thing.kind == BUILDING]
     feet = [thing.base_m for thing in houses if thing.base_m is not None]

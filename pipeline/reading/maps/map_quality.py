@@ -235,7 +235,7 @@ def front_gaps_m(things: Sequence[CityThing], premises: str) -> FloatArray:
     return np.maximum(next_m[np.isfinite(next_m)] - FRONT_M, 0.0)
 
 
-def quality_told(
+def report_quality(
     things: Sequence[CityThing], coverage: Sequence[KindCoverage], premises: str, file: str, findings: Findings
 ) -> None:
     """Says in one finding what a map knows of its things, and how well; the dataset card has it.

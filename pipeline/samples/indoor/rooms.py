@@ -35,7 +35,7 @@ from pipeline.samples.common.shapes import (
 )
 from pipeline.samples.indoor.surfaces import (
     GLOWING,
-    beside_things,
+    contact_shading,
     facing,
     in_corners,
     surfaces,
@@ -340,7 +340,7 @@ def _structure(plan: RoomPlan, floor: BaseGeometry, boxes: Boxes) -> list[MeshPa
     parts = []
     for kind, surface, corner, u, v in panels:
         shape = panel_shape(corner, u, v, STRUCTURE_STEP_M)
-        left = beside_things(shape.vertices, boxes) * in_corners(shape.vertices, floor, plan.height_m)
+        left = contact_shading(shape.vertices, boxes) * in_corners(shape.vertices, floor, plan.height_m)
         light = facing(shape.normals) * left[shape.faces]
         look = SurfaceLook(texels_of(known[surface], shape.vertices[shape.faces], shape.normals, np.zeros(3)), light)
         parts.append(MeshPart(shape.vertices, shape.faces, len(plan.pieces) + kind, look))

@@ -179,7 +179,7 @@ def toward_foot(height: FloatArray) -> FloatArray:
     return 1.0 - _FOOT * np.maximum(1.0 - height / 0.6, 0.0) ** 2
 
 
-def beside_things(points: FloatArray, boxes: Boxes) -> FloatArray:
+def contact_shading(points: FloatArray, boxes: Boxes) -> FloatArray:
     """Share of the light that remains at points (N, 3) of floor, walls and ceiling beside boxes."""
     nearest = np.full(len(points), np.inf)
     for center, half, axes in zip(boxes.center, boxes.half, boxes.axes, strict=True):

@@ -17,7 +17,7 @@ from pipeline.benchmarks.cityeqa.columns import COLUMNS
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.core.schema import Origin
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.city.write import write_cities
@@ -49,7 +49,7 @@ def tasks_of(scene: CityScene, rules: CityRules, *categories: str) -> tuple[list
         task = CITYEQA.by_name()[name]
         found = task.candidates(view)
         selected = select(found, CITYEQA.by_name(), 10_000)
-        asked = asked_in(selected)
+        asked = selected_questions(selected)
         assert not option_faults(asked.to_pylist())
         raws = [tuple(operands[:-2]) for operands in asked.column("operands").to_pylist()]
         rows += [row | {"raw": raw} for row, raw in zip(COLUMNS.table(asked, ()).to_pylist(), raws, strict=True)]

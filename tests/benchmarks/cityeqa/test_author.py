@@ -20,7 +20,7 @@ from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import parse
 from pipeline.core.schema import Source
-from pipeline.core.tables import CANDIDATES, UNCHECKED, asked_in
+from pipeline.core.tables import CANDIDATES, UNCHECKED, selected_questions
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
 from pipeline.llm.visual_inputs import VisualInputs
@@ -147,7 +147,7 @@ def test_what_is_borne_out_is_asked_from_many_starts_and_its_words_lead_to_the_t
         assert facts_of["second_model_disagrees", "rule"] == 1
         assert facts_of["answered_unseen", "rule"] == 0
     table = pa.Table.from_pylist(rows, schema=CANDIDATES)
-    public = COLUMNS.table(asked_in(select(table, CITY_TASKS, 180)), ()).to_pylist()
+    public = COLUMNS.table(selected_questions(select(table, CITY_TASKS, 180)), ()).to_pylist()
     assert {row["category"] for row in public} == {TASK}
     assert {row["answer_type"] for row in public} == {"open text"}
     assert len(sent) == 2, "to write, and one guess, which was wrong"

@@ -20,7 +20,7 @@ from pipeline.benchmarks.embodied4c.columns import COLUMNS
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS
 from pipeline.core.schema import AnyScene, Video
-from pipeline.core.tables import CANDIDATES, asked_in
+from pipeline.core.tables import CANDIDATES, selected_questions
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.questions.model_authoring import MODEL_ASSISTED
@@ -170,7 +170,7 @@ def test_what_is_borne_out_is_asked_at_its_moment_of_what_was_filmed_by_then() -
     assert set(saw) == {b"\x01", b"\x03"}, "nothing of what comes later"
     assert len(sent) == 2, "to write, and one guess, which was wrong"
     assert "our speed: " in sent[0].messages[0].text
-    asked = asked_in(select(pa.Table.from_pylist(rows, schema=CANDIDATES), EXAM_TASKS, 12, EMBODIED4C.shares))
+    asked = selected_questions(select(pa.Table.from_pylist(rows, schema=CANDIDATES), EXAM_TASKS, 12, EMBODIED4C.shares))
     (public,) = COLUMNS.table(asked, ()).to_pylist()
     assert (public["capability"], public["sub_capability"], public["answer"]) == ("PHY", "M/P", "asphalt")
     assert (public["accepted"], public["value"], public["modality"]) == (["tarmac"], None, "RGB")

@@ -17,7 +17,7 @@ from pipeline.benchmarks.embodied4c.drive.temporal import turned_lately
 from pipeline.benchmarks.embodied4c.rules import DRIVING, ExamRules
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, ExamTask
 from pipeline.core.findings import doubt
-from pipeline.core.tables import CANDIDATES, asked_in
+from pipeline.core.tables import CANDIDATES, selected_questions
 from pipeline.questions.choices import numeric_choices
 from pipeline.questions.gate import MOST
 from pipeline.questions.selection import select
@@ -78,7 +78,7 @@ def test_options_are_possible(rows: dict[str, list[dict[str, Any]]]) -> None:
     for scene in (logs.flight(0), logs.episodes(range(1))[0]):
         found.append(pa.Table.from_pylist(asked_of(scene), schema=CANDIDATES))
     for table in found:
-        asked = asked_in(select(table, EXAM_TASKS, 24)).to_pylist()
+        asked = selected_questions(select(table, EXAM_TASKS, 24)).to_pylist()
         assert len(asked) > 20
         assert not option_faults(asked)
 

@@ -19,7 +19,7 @@ from pipeline.benchmarks.embodied4c.score import SCORE, ExamScoreSettings
 from pipeline.benchmarks.embodied4c.tasks import EXAM_TASKS, _of_domain, bank
 from pipeline.core.errors import ConfigError
 from pipeline.core.schema import AnyScene, Video
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.metrics.number_words import normalised
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
@@ -45,7 +45,7 @@ def drive(tmp_path_factory: pytest.TempPathFactory) -> AnyScene:
 def asked(scene: AnyScene, **rules: Any) -> pa.Table:
     view = exam(scene, ExamRules.model_validate({"exam_moments_max": 3} | rules))
     tables = [task.candidates(view) for task in EXAM_TASKS.values()]
-    return asked_in(select(pa.concat_tables(tables), EXAM_TASKS, 12, EMBODIED4C.shares))
+    return selected_questions(select(pa.concat_tables(tables), EXAM_TASKS, 12, EMBODIED4C.shares))
 
 
 def test_the_bank_is_large_and_its_answers_differ_from_one_another() -> None:

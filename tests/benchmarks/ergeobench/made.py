@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.benchmarks.ergeobench.columns import looks, table
+from pipeline.benchmarks.ergeobench.columns import table, view_directions
 from pipeline.benchmarks.ergeobench.images import shown_in
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.schema import Origin, Source
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.questions.selection import select
 from pipeline.worlds.panorama.facts import Panorama, PanoramaObject, PanoramaPicture, PanoramaScene, Place
 
@@ -85,7 +85,7 @@ def street(seed: int) -> PanoramaScene:
 
 def asked(panorama: PanoramaScene, rules: ErgeoRules | None = None, cap: int = 24) -> list[dict[str, Any]]:
     """The questions of a panorama (`tables.QUESTIONS`)."""
-    return asked_in(selected(panorama, rules, cap)).to_pylist()
+    return selected_questions(selected(panorama, rules, cap)).to_pylist()
 
 
 def selected(panorama: PanoramaScene, rules: ErgeoRules | None = None, cap: int = 24) -> Any:
@@ -98,7 +98,7 @@ def selected(panorama: PanoramaScene, rules: ErgeoRules | None = None, cap: int 
 def for_oracle(asked: Any) -> list[dict[str, Any]]:
     """Released rows of questions, each with where its pictures look, which `provenance` alone tells."""
     rows = zip(table(asked, ()).to_pylist(), asked.to_pylist(), strict=True)
-    return [row | {"views": looks(shown_in(raw))} for row, raw in rows]
+    return [row | {"views": view_directions(shown_in(raw))} for row, raw in rows]
 
 
 def tables(panorama: PanoramaScene, rules: ErgeoRules | None = None, names: Sequence[str] = ()) -> list[Any]:

@@ -14,7 +14,7 @@ from pipeline.benchmarks.ergeobench.images import shown_in
 from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.view import ErgeoView
-from pipeline.core.tables import CANDIDATES, UNCHECKED, asked_in
+from pipeline.core.tables import CANDIDATES, UNCHECKED, selected_questions
 from pipeline.engine.config import build_config
 from pipeline.llm.base import Image, Reply, Request, Text
 from pipeline.llm.failures import ModelError
@@ -87,7 +87,7 @@ def test_a_question_is_bound_to_the_view_that_it_declares() -> None:
     assert shown_in(row) == (declared(view())[1],)
     assert set(seen) == {b"\x02"}, "the checker sees that view alone"
     selected = select(pa.Table.from_pylist([row], schema=CANDIDATES), {"Terrain": ERGEO_TASKS["Terrain"]}, 6)
-    (asked,) = asked_in(selected).to_pylist()
+    (asked,) = selected_questions(selected).to_pylist()
     assert asked["text"] == GOOD["question"]
     assert len(asked["options"]) == 4
 

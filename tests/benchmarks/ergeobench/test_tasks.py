@@ -20,11 +20,11 @@ from pipeline.benchmarks.ergeobench.tasks.common_sense import needs
 from pipeline.benchmarks.ergeobench.tasks.geo import coarse
 from pipeline.benchmarks.ergeobench.tasks.registry import ERGEO_TASKS
 from pipeline.benchmarks.ergeobench.tasks.spatial import SECTORS, sector
-from pipeline.benchmarks.ergeobench.view import ErgeoView, aimed, extents, looking, marks_of, outlines
+from pipeline.benchmarks.ergeobench.view import ErgeoView, aimed, extents, marks_of, outlines, standard_view
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Origin
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.core.templates import load_table
 from pipeline.worlds.panorama.facts import PanoramaLandmark, PanoramaScene
 from tests.benchmarks.ergeobench.made import asked, for_oracle, scene, seen, selected, street, tables
@@ -57,7 +57,7 @@ def reason(panorama: PanoramaScene, task: str, name: str = "a", **rules: Any) ->
 @pytest.mark.parametrize("seed", [0, 7])
 def test_an_oracle_answers_every_question_again(seed: int) -> None:
     panorama, counts = street(seed), Counter[str]()
-    for row in for_oracle(asked_in(of_street(seed))):
+    for row in for_oracle(selected_questions(of_street(seed))):
         if row["options"]:
             counts[row["task"]] += 1
             truth = bare(row["options"])["ABCDEFGHIJ".index(row["ground_truth"])]
@@ -83,7 +83,7 @@ def test_of_the_same_words_each_answer_is_right_as_often() -> None:
 
 
 def test_options_are_possible() -> None:
-    assert not option_faults(asked_in(of_street(0)).to_pylist())
+    assert not option_faults(selected_questions(of_street(0)).to_pylist())
 
 
 def test_ids_do_not_follow_the_order_and_answers_do_not_follow_the_turn_of_the_picture() -> None:
@@ -113,12 +113,12 @@ def test_extents_are_those_of_the_renderer_s_geometry() -> None:
     for yaw, off, tilt in zip(
         rng.uniform(-180, 180, 20), rng.uniform(-30, 30, 20), rng.uniform(-30, 30, 20), strict=True
     ):
-        view = looking(yaw, tilt)
+        view = standard_view(yaw, tilt)
         box = box_in(view, yaw + off, 12.0, -5.0, 9.0)
         (found,) = extents(outlines(*(np.array([v]) for v in (yaw + off, 12.0, -5.0, 9.0))), view)
         expected = [2 * box.left / 640 - 1, 2 * box.right / 640 - 1, 1 - 2 * box.bottom / 480, 1 - 2 * box.top / 480]
         assert found == pytest.approx(expected, abs=0.002)
-    behind = extents(outlines(*(np.array([v]) for v in (100.0, 30.0, -5.0, 9.0))), looking(0.0))
+    behind = extents(outlines(*(np.array([v]) for v in (100.0, 30.0, -5.0, 9.0))), standard_view(0.0))
     assert np.isnan(behind).all()
 
 
@@ -348,7 +348,7 @@ def test_published_positions_are_as_coarse_as_is_said() -> None:
     assert json.loads(geo(scene(seen("a", 0)), location_precision_m=100)["ground_truth"])["street"] is not None
     panorama = scene(seen("a", 0), source_url="https://example.org/1")
     for metres, url in ((None, "https://example.org/1"), (1000.0, None)):
-        own = asked_in(selected(panorama, ErgeoRules(location_precision_m=metres)))
+        own = selected_questions(selected(panorama, ErgeoRules(location_precision_m=metres)))
         (line,) = source_lines(own, lambda: [panorama])[FILE].decode().splitlines()
         assert json.loads(line)["source_url"] == url
 
@@ -365,12 +365,12 @@ def test_coarse_positions_stay_on_earth_and_are_no_finer_than_themselves(lat: fl
 def test_out_of_distribution_is_asked_about_its_place_alone() -> None:
     rows = asked(scene(seen("a", 0), seen("b", 30, "tree"), tags=("wilderness",)))
     assert {row["task"] for row in rows} == set(GEO)
-    public = table(asked_in(selected(scene(seen("a", 0), tags=("wilderness",)))), ()).to_pylist()
+    public = table(selected_questions(selected(scene(seen("a", 0), tags=("wilderness",)))), ()).to_pylist()
     assert all(row["out_of_distribution"] for row in public)
 
 
 def test_public_columns_and_what_a_harness_is_given() -> None:
-    own = asked_in(of_street(7))
+    own = selected_questions(of_street(7))
     public = table(own, ())
     rows = {row["id"]: row for row in public.to_pylist()}
     assert {row["form"] for row in rows.values()} == {"open", "choice", "true_false"}

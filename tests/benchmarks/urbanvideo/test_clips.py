@@ -12,8 +12,8 @@ from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.urbanvideo.cases import FlightCase
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
-from pipeline.benchmarks.urbanvideo.tasks.sequence import route_told
-from pipeline.core.tables import CANDIDATES, asked_in
+from pipeline.benchmarks.urbanvideo.tasks.sequence import prints_route
+from pipeline.core.tables import CANDIDATES, selected_questions
 from pipeline.core.video_spec import video_file
 from pipeline.questions.selection import select
 from pipeline.worlds.flight.view import FlightView
@@ -107,7 +107,7 @@ def test_a_printed_route_answers_no_other_question(seed: int) -> None:
 def test_some_routes_are_told_and_some_are_not() -> None:
     """Three in five, whatever the flight."""
     scene = flight(motion(MOVES), route=ROUTE)
-    told = [route_told(FlightView(scene.model_copy(update={"id": f"made/{n}"}), UrbanRules())) for n in range(100)]
+    told = [prints_route(FlightView(scene.model_copy(update={"id": f"made/{n}"}), UrbanRules())) for n in range(100)]
     assert 45 <= sum(told) <= 75
 
 
@@ -126,6 +126,6 @@ def test_what_a_route_tells_is_refused_by_name() -> None:
 def test_no_flight_is_asked_the_same_with_the_same_answer_twice(seed: int) -> None:
     tasks = URBANVIDEO.by_name()
     table = candidates(FlightView(random_flight(seed), UrbanRules()), tasks.values()).select(CANDIDATES.names)
-    asked = asked_in(select(table, tasks, 1000, URBANVIDEO.shares)).to_pylist()
+    asked = selected_questions(select(table, tasks, 1000, URBANVIDEO.shares)).to_pylist()
     said = Counter((r["task"], r["text"], r["answer"]) for r in asked)
     assert max(said.values()) == 1

@@ -20,7 +20,7 @@ from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.blind.attack import attack, summarise
 from pipeline.blind.forest import run_here
 from pipeline.blind.items import UNSEEN
-from pipeline.core.tables import CANDIDATES, asked_in
+from pipeline.core.tables import CANDIDATES, selected_questions
 from pipeline.core.templates import load_template
 from pipeline.questions.selection import select
 from pipeline.worlds.flight.facts import Action
@@ -300,6 +300,6 @@ def test_one_question_of_a_flight_is_about_what_is_near_its_goal() -> None:
     for seed in (2, 11, 17):
         table = candidates(FlightView(random_flight(seed), UrbanRules()), tasks.values()).select(CANDIDATES.names)
         offered.append(table["reason"].null_count)
-        asked.append(len(asked_in(select(table, tasks, 1000, URBANVIDEO.shares))))
+        asked.append(len(selected_questions(select(table, tasks, 1000, URBANVIDEO.shares))))
     assert min(offered) >= 2
     assert asked == [1, 1, 1]

@@ -11,7 +11,7 @@ import pytest
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.landmarks import on_the_way
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.questions.selection import SAME_FACT, select
 from pipeline.worlds.flight.facts import Landmark
 from pipeline.worlds.flight.view import FlightView
@@ -553,7 +553,7 @@ def test_one_question_is_asked_of_what_follows_from_another() -> None:
         r: {f"order {n}"}
         for n, r in enumerate(("ascending", "flying forward", "turning left", "descending", "turning right"))
     }
-    asked = asked_in(select(candidates(FlightView(scene, rules("Sequence Recall")), TWO), URBAN_TASKS, 100))
+    asked = selected_questions(select(candidates(FlightView(scene, rules("Sequence Recall")), TWO), URBAN_TASKS, 100))
     told = [fact for r in asked.to_pylist() for fact in facts_of(r)]
     assert len(told) == len(set(told)) > 0
     longer = [("turn left", seconds, 90) for seconds in (3, 10, 30)]

@@ -16,7 +16,7 @@ import pytest
 from pipeline.benchmarks.urbanvideo.benchmark import URBANVIDEO
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS, Assisted
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.core.templates import load_template
 from pipeline.core.video_spec import video_file
 from pipeline.engine.config import BuildConfig, build_config
@@ -85,9 +85,9 @@ def built(flights: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
         if stage == "generate":
             candidates = read_table(raw)
             chosen = select(candidates, URBAN_TASKS, CAP, URBANVIDEO.shares)
-            capped.update(asked_in(chosen)["task"].to_pylist())
+            capped.update(selected_questions(chosen)["task"].to_pylist())
             alone = candidates.filter(pc.equal(candidates["task"], PLANNING))
-            planning += asked_in(select(alone, URBAN_TASKS, UNCAPPED, URBANVIDEO.shares)).to_pylist()
+            planning += selected_questions(select(alone, URBAN_TASKS, UNCAPPED, URBANVIDEO.shares)).to_pylist()
     planning = [{**accepted[row["id"]], **row} for row in planning]
     truths = {n: FlightTruth.model_validate_json((flights / "truth" / f"{n}.json").read_bytes()) for n in IDS}
     return Built(folder, truths, outcome, scenes, capped, questions, planning)

@@ -15,7 +15,7 @@ import pytest
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Origin
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.questions.selection import select
 from pipeline.samples.flight.write import (
     FlightTruth,
@@ -151,7 +151,7 @@ def test_few_landmarks_and_movements_cost_questions_and_nothing_else(n: int, flo
         scene = flight(moved, marks, goal, route, filmed=filmed)
         found = candidates(FlightView(scene, UrbanRules()), list(URBAN_TASKS.values()))
         assert set(found["task"].to_pylist()) == set(URBAN_TASKS) - WRITTEN
-        asked = asked_in(select(found, URBAN_TASKS, 6))
+        asked = selected_questions(select(found, URBAN_TASKS, 6))
         if not filmed or flown in {None, "nothing"}:
             assert asked.num_rows == 0
 

@@ -14,7 +14,7 @@ from pipeline.benchmarks.vsi.audit import audit, coverage, operands_of
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.errors import ConfigError
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.questions.audited import STATUSES, Audited, audit_table
 from pipeline.questions.published import Published
 from pipeline.questions.selection import select
@@ -473,7 +473,7 @@ def test_own_questions_are_reproduced() -> None:
         scene = make_scene(random_objects(seed, categories=12, repeated=2), name=f"room{seed}")
         for rules in PROFILES.values():
             table = candidates(IndoorView(scene, rules), [TASKS[t] for t in METADATA_TASKS])
-            asked = asked_in(select(table, TASKS, 6)).to_pylist()
+            asked = selected_questions(select(table, TASKS, 6)).to_pylist()
             assert len({q["task"] for q in asked}) >= 6
             questions = [
                 Published(

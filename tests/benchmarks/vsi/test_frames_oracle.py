@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.benchmarks.vsi.benchmark import VSI
 from pipeline.benchmarks.vsi.tasks.registry import ASKED
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.questions.selection import select
 from pipeline.questions.twins import TWIN_FRAMES, twins_of
 from pipeline.reading.files import SceneFiles
@@ -47,7 +47,7 @@ def filmed(samples: Samples) -> Filmed:
     film = OracleFilm(root / "data" / scene.name, scene.video.frames, scene.video.fps)
     columns = ["task", "operands", "answer", "budgets"]
     tables = [VSI.by_name()[name].candidates(view) for name in TASKS]
-    questions = asked_in(select(pa.concat_tables(tables), VSI.by_name(), 6)).to_pylist()
+    questions = selected_questions(select(pa.concat_tables(tables), VSI.by_name(), 6)).to_pylist()
     twins = twins_of(questions, VSI.by_name(), view).to_pylist()
     asked = [table.select(columns) for table in tables]
     kept = pa.concat_tables([table.filter(pc.is_valid(table["answer"])).slice(0, MOST) for table in asked])

@@ -13,7 +13,7 @@ import pytest
 from pipeline.benchmarks.vsi.rules import PROFILES, STRICT
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.core.schema import OrientedBox
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.engine.config import build_config
 from pipeline.engine.run import run_here
 from pipeline.geometry.scans import SceneGeometry
@@ -151,7 +151,7 @@ def test_few_objects_cost_questions_and_nothing_else(n: int, area: float | None,
     told = n if profile == "official" else min(n, 3)  # the size of a bed is usual, and known by its name
     for scene, sizes in ((bare, told), (watched(bare, {}), told), (nothing_shown, n if profile == "official" else 0)):
         found = candidates(IndoorView(scene, PROFILES[profile]), list(TASKS.values()))
-        asked = asked_in(select(found, TASKS, 6))["task"].to_pylist()
+        asked = selected_questions(select(found, TASKS, 6))["task"].to_pylist()
         assert asked.count("object_size_estimation") + asked.count("object_size_comparison") == sizes
         assert ("room_size_estimation" in asked) == (area is not None)
 

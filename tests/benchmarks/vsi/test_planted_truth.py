@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.benchmarks.vsi.tasks.registry import ASKED
 from pipeline.core.parquet import read_table
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.engine.config import build_config
 from pipeline.engine.manifest import Outcome
 from pipeline.geometry.boxes import closest_distance_m, stack
@@ -58,7 +58,10 @@ def built(samples: Samples, tmp_path_factory: pytest.TempPathFactory) -> Built:
     tables = [read_table(raw).select(columns) for (stage, _), raw in results.items() if stage == "generate"]
     rows = [row for table in tables for row in table.to_pylist()]
     selected = [
-        row for (stage, _), raw in results.items() if stage == "select" for row in asked_in(read_table(raw)).to_pylist()
+        row
+        for (stage, _), raw in results.items()
+        if stage == "select"
+        for row in selected_questions(read_table(raw)).to_pylist()
     ]
     table = folder / "out" / "release" / "provenance" / "test-00000-of-00001.parquet"
     return Built(samples.truth, outcome, scenes, read_table(table.read_bytes()).to_pylist(), rows, selected)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.maps.appearance import look_of, rgb_of, rise_of
-from pipeline.reading.maps.checks import apart, heights_told, on_the_map, plausible, unique, within
+from pipeline.reading.maps.checks import apart, on_the_map, plausible, report_heights, unique, within
 from pipeline.reading.maps.city_thing import CityThing, KindCoverage
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature
-from pipeline.reading.maps.map_quality import MapCoverage, coverage_of, front_gaps_m, once, quality_told, with_errors
+from pipeline.reading.maps.map_quality import MapCoverage, coverage_of, front_gaps_m, once, report_quality, with_errors
 from pipeline.reading.maps.osm import read_osm
 from pipeline.reading.maps.things import on_facades, things_of, with_parts
 from tests.conftest import REAL_DATA
@@ -363,12 +363,12 @@ def test_how_much_is_known_of_the_heights_of_a_map() -> None:
     for most, slopes in ((5.5, False), (5.6, True)):
         findings = Findings()
         feet = [house(f"h{n}", 0, 0, 5, 5, base_m=most * n / 4) for n in range(5)]
-        heights_told([*feet, house("bare", 0, 0, 5, 5, None), point("p", "shop", 0, 0)], "map", findings)
+        report_heights([*feet, house("bare", 0, 0, 5, 5, None), point("p", "shop", 0, 0)], "map", findings)
         names = ["ground_not_flat"] * slopes + ["heights_unknown"]
         assert [one.name for one in findings.items] == names
         assert told(findings)[-1][2:] == (1, 0, "1 of 6 buildings have no height: bare")
         assert [one.measured for one in findings.items[:-1]] == [pytest.approx(0.9 * 5.6)] * slopes
-    heights_told([point("p", "shop", 0, 0)], "map", findings := Findings())
+    report_heights([point("p", "shop", 0, 0)], "map", findings := Findings())
     assert findings.items == []
 
 
@@ -504,7 +504,7 @@ def test_a_map_says_in_one_finding_how_well_it_knows_its_things() -> None:
     houses = [church, house("b", 20, 5, 9, 9, None), house("c", 40, 5, 9, 9)]
     rows = [("building", None, 4, 3), ("building", (0, 0), 4, 3), ("bench", None, 2, 1), ("bench", (0, 0), 2, 1)]
     coverage = [KindCoverage(kind=kind, area=area, told=n, found=hit) for kind, area, n, hit in rows]
-    quality_told([*shops, unsure, *houses], coverage, "shop", "map", findings := Findings())
+    report_quality([*shops, unsure, *houses], coverage, "shop", "map", findings := Findings())
     assert told(findings)[0][4] == "; ".join(
         (
             "4 premises: 3 front a wall and 1 may be there twice",
@@ -515,5 +515,5 @@ def test_a_map_says_in_one_finding_how_well_it_knows_its_things() -> None:
             "of 3 buildings 33% have a kind, 67% a height",
         )
     )
-    quality_told([], (), "shop", "map", findings := Findings())
+    report_quality([], (), "shop", "map", findings := Findings())
     assert told(findings)[0][4] == "0 premises: 0 front a wall and 0 may be there twice"

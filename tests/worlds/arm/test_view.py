@@ -30,7 +30,7 @@ from pipeline.worlds.arm.facts import (
     Slide,
 )
 from pipeline.worlds.arm.quality_checks import examine, held_against_film
-from pipeline.worlds.arm.readers.declared import LARGEST, known, turns_wxyz
+from pipeline.worlds.arm.readers.declared import LARGEST, turns_wxyz, usable_rows
 from pipeline.worlds.arm.readers.rlbench import RLBench, step_of
 from pipeline.worlds.arm.readers.rlbench_robot import WIDEST, as_numbers, stacked
 from pipeline.worlds.arm.view import EDGE_PX, GRIPPER, MAP_PX, ArmView
@@ -493,10 +493,10 @@ def test_values_of_a_key_at_all_times() -> None:
     assert np.nan_to_num(found, nan=-1).tolist() == [[1, LARGEST], [-1, -1], [-1, -1], [4, 5], [-1, -1]]
     assert [(one.name, one.measured, one.limit) for one in told.items] == [("unusable_values", 3, 0)]
     nothing = Findings()
-    assert known(np.array([[LARGEST * 1.01, 0.0], [np.inf, 1.0]]), "a", nothing) is None
+    assert usable_rows(np.array([[LARGEST * 1.01, 0.0], [np.inf, 1.0]]), "a", nothing) is None
     assert nothing.items[0].measured == 2
     whole = Findings()
-    assert known(np.array([[-LARGEST, 0.0]]), "a", whole) is not None
+    assert usable_rows(np.array([[-LARGEST, 0.0]]), "a", whole) is not None
     assert not whole.items
 
 

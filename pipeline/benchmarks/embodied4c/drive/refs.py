@@ -69,7 +69,7 @@ class ObjectReference:
     @property
     def in_words(self) -> str:
         """The same where it is asked about: with what counts as on that side."""
-        return f"the nearest {self.kind} {sector_said(self.side)}".rstrip() + self.scope
+        return f"the nearest {self.kind} {sector_words(self.side)}".rstrip() + self.scope
 
     @property
     def key(self) -> str:
@@ -82,7 +82,7 @@ class ObjectReference:
         return all(one.holds for one in self.rules)
 
 
-def sector_said(side: str) -> str:
+def sector_words(side: str) -> str:
     """A side with how wide it is: "behind the ego vehicle (within 45° of straight behind)"."""
     way = side.removeprefix("to the ").partition(" ")[0]
     return f"{side} (within {HALF_SIDE_DEG:.0f}° of straight {way})" if side else ""

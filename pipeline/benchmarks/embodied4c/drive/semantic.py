@@ -27,7 +27,7 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     named,
     needs_outline,
     refs,
-    sector_said,
+    sector_words,
     seen_rules,
 )
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam, Lanes
@@ -59,7 +59,7 @@ def kind_on_side(view: DriveExam) -> Iterator[ExamCase]:
             category = str(view.categories[actor])
             others = maybe & (view.categories != category)
             second = float(np.where(others, gap, np.inf).min())
-            one = case(view, "cl_side", moment, (side,), side=sector_said(side) or view.scope.strip())
+            one = case(view, "cl_side", moment, (side,), side=sector_words(side) or view.scope.strip())
             name_actor(view, one, f"the nearest road user {side}".rstrip(), actor, moment, ROAD_USERS)
             one.require("too_far", float(gap[actor]), "<=", view.rules.spoken_m, "m")
             for measure in (all_sure(view, users, moment), *seen_rules(view, actor, moment)):

@@ -9,7 +9,15 @@ from typing import Final
 import numpy as np
 
 from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, choose, is_larger, number, ranked, sector, words
-from pipeline.benchmarks.embodied4c.flight.view import FlightExam, bare, case, label_of, named, steady, unwritten
+from pipeline.benchmarks.embodied4c.flight.view import (
+    FlightExam,
+    case,
+    label_of,
+    named,
+    steady,
+    unwritten,
+    without_article,
+)
 from pipeline.core.identity import digest, rng_for
 from pipeline.questions.gate import NamedThing
 
@@ -100,7 +108,7 @@ def nearest_to(view: FlightExam) -> Iterator[ExamCase]:
         one = case(view, "air_tp", second, (label,), place, *others, thing=label, others=told)
         one.facts = (f"gap between {' and '.join(sorted((label, answer)))}",)
         one.require("another_as_near", then - first, ">=", max(3.0, 0.2 * first), "m")
-        yield words(one, answer, [label_of(view, other) for other in others], bare(answer))
+        yield words(one, answer, [label_of(view, other) for other in others], without_article(answer))
 
 
 def higher(view: FlightExam) -> Iterator[ExamCase]:
@@ -114,7 +122,7 @@ def higher(view: FlightExam) -> Iterator[ExamCase]:
             one.require("not_measured", float(np.isfinite([a, b]).all() and min(a, b) > 0), ">=", 1, "numbers")
             is_first = is_larger(one, "height", names, (a, b), view.rules.size_ratio_min)
             one.compared = names if is_first else names[::-1]
-            yield words(one, one.compared[0], names, bare(one.compared[0]))
+            yield words(one, one.compared[0], names, without_article(one.compared[0]))
 
 
 def relative_place(view: FlightExam) -> Iterator[ExamCase]:

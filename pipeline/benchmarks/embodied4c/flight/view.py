@@ -190,6 +190,6 @@ def label_of(view: FlightExam, place: int) -> str:
     return view.flight.places[place].label
 
 
-def bare(label: str) -> tuple[str, ...]:
+def without_article(label: str) -> tuple[str, ...]:
     """A label without its article."""
     return (label.removeprefix("the "),) if label.startswith("the ") else ()

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from pipeline.benchmarks.ergeobench.hypothesis import PARTS
 from pipeline.benchmarks.ergeobench.rules import OPEN
 from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest
-from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView, looking, wrapped
+from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView, standard_view, wrapped
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Model, Name
 from pipeline.core.templates import load_table
@@ -227,7 +227,7 @@ class Doors:
         view, colour = self.view, self._colour(i)
         rng = rng_for(view.scene.id, "doors", view.objects[i].id)
         for level in view.towards(view.objects[i].yaw_deg, -40.0, 40.0, rng):
-            upward = looking(level.yaw_deg, UPWARD_DEG)
+            upward = standard_view(level.yaw_deg, UPWARD_DEG)
             doors = [
                 k
                 for k, j in self.signs.items()

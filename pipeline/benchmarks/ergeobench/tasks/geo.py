@@ -15,7 +15,7 @@ from pipeline.benchmarks.ergeobench.columns import OUT_OF_DISTRIBUTION
 from pipeline.benchmarks.ergeobench.hypothesis import PARTS, country
 from pipeline.benchmarks.ergeobench.images import SOURCE, WHOLE, PictureRef, show
 from pipeline.benchmarks.ergeobench.tasks.base import worded
-from pipeline.benchmarks.ergeobench.view import ErgeoView, looking
+from pipeline.benchmarks.ergeobench.view import ErgeoView, standard_view
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Rejection
 from pipeline.geometry.geodesy import METRES_PER_DEGREE
@@ -99,7 +99,7 @@ class GeoLocalization(CaseTask[ErgeoView]):
             return (WHOLE,)
         if self.shows == "embodied":
             start = float(rng_for(view.scene.id, "start of the environment").uniform(-180, 180))
-            return (SOURCE, looking(start))
+            return (SOURCE, standard_view(start))
         return (best_view(view),)
 
 

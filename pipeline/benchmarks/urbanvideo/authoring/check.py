@@ -44,7 +44,7 @@ from pipeline.benchmarks.urbanvideo.authoring.words import (
     contains,
     covered,
     movements,
-    plain,
+    normalized,
     sides,
     singular,
     stories,
@@ -122,7 +122,7 @@ def options(item: DraftItem) -> Iterator[Measure]:
     yield rule("choices_too_few", len(offered), ">=", OPTIONS, "options")
     yield rule("choices_too_many", len(offered), "<=", OPTIONS, "options")
     yield rule("choices_empty", sum(not option.strip() for option in offered), "<=", 0, "options")
-    yield rule("choices_not_one_right", sum(bool(_SEVERAL.search(plain(o))) for o in offered), "<=", 0, "options")
+    yield rule("choices_not_one_right", sum(bool(_SEVERAL.search(normalized(o))) for o in offered), "<=", 0, "options")
     yield rule("choices_right_among_wrong", said[1:].count(said[0]), "<=", 0, "options")
     same = sum(
         a == b or (says_all_of(x, y) and says_all_of(y, x))
@@ -148,7 +148,7 @@ def hallucination(item: DraftItem, facts: ObservedFacts, known: Extract) -> Meas
 
 def _unknown_head(answer: str, facts: ObservedFacts, known: Extract) -> int:
     """1 where an answer is a thing of a kind that nobody has seen, known to `things` or not ("a paddle steamer")."""
-    found = _THING.match(plain(without(answer, known.objects)))
+    found = _THING.match(normalized(without(answer, known.objects)))
     if not found or "_" in found[0]:
         return 0
     head = singular((found["of"] or found["thing"]).split()[-1])
@@ -162,7 +162,7 @@ def _general(thing: str, item: DraftItem, names: Sequence[str]) -> bool:
     if not {word for name in names for word in tokens(name)} & BUILDINGS:
         return False
     head = singular(thing)
-    described_as = re.findall(rf"([\w-]+)\s+{re.escape(thing)}\b", plain(f"{item.question} {item.answer}"))
+    described_as = re.findall(rf"([\w-]+)\s+{re.escape(thing)}\b", normalized(f"{item.question} {item.answer}"))
     return head in PARTS or (head in {"building", "structure"} and not set(described_as) & LOOKS)
 
 
@@ -178,14 +178,16 @@ def agreement(item: DraftItem, facts: ObservedFacts, known: Extract, asks: Asks 
     A question that supposes ("if the drone flew lower") asks for what was not; of it only what it sets this against
     ("instead of ascending") must have been.
     """
-    supposes = asks == "if" or bool(SUPPOSING.search(plain(item.question)) and not of_form(item.question, "why"))
+    supposes = asks == "if" or bool(SUPPOSING.search(normalized(item.question)) and not of_form(item.question, "why"))
     premises = supposed_instead(item.question) if supposes else [item.question]
     if known.movements:
         asked = [m for text in premises for m in movements(without(text, known.objects)) if observable(m, facts)]
         never = sum(not_made([m], known.movements) for m in asked)
         yield rule("invalid_or_ambiguous_movement_not_made", never, "<=", 0, "movements")
     if supposes:
-        kept = {n for match in _KEPT_IN_VIEW.finditer(plain(item.question)) for n in described(match["what"], facts)}
+        kept = {
+            n for match in _KEPT_IN_VIEW.finditer(normalized(item.question)) for n in described(match["what"], facts)
+        }
         if facts.views is not None:
             yield rule("hallucination_never_in_view", sum(not facts.views.get(n) for n in kept), "<=", 0, "landmarks")
         yield from claims(premises, facts, known)
@@ -211,7 +213,7 @@ def agreement(item: DraftItem, facts: ObservedFacts, known: Extract, asks: Asks 
 
 def _unseen(text: str, facts: ObservedFacts) -> set[int]:
     """Landmarks that a text speaks of as being there, and that no picture shows; the goal may be spoken of unseen."""
-    plainly = plain(text)
+    plainly = normalized(text)
     if UNREAL.search(plainly) or facts.views is None:
         return set()
     goal = not SEEN.search(plainly)
@@ -225,9 +227,9 @@ def _unseen(text: str, facts: ObservedFacts) -> set[int]:
 def only_right(item: DraftItem, facts: ObservedFacts, known: Extract) -> Iterator[Measure]:
     """No wrong option that differs from the right one only in a side or in movements is as true as that one."""
     true = _also_there(item, facts) + _also_seen(item, facts, known)
-    whole = bool(_DOES.search(plain(item.question))) and not movements(item.question)
+    whole = bool(_DOES.search(normalized(item.question))) and not movements(item.question)
     for wrong in item.wrong:
-        if whole and not content(MOVEMENT.sub(" ", plain(wrong))) - _TIMES:
+        if whole and not content(MOVEMENT.sub(" ", normalized(wrong))) - _TIMES:
             story = [m for m in movements(without(wrong, known.objects)) if observable(m, facts)]
             true += bool(story) and not not_made(story, known.movements) and not mistimed_s([wrong], facts, known)
             continue
@@ -253,7 +255,7 @@ def _also_there(item: DraftItem, facts: ObservedFacts) -> int:
     """Wrong options that name a landmark, as the right one does, which is where the question asks, or in view then."""
     if len(described(item.answer, facts)) != 1 or not of_form(item.question, "what"):
         return 0
-    where, seen = sides(item.question), _asks_of_sight(plain(item.question))
+    where, seen = sides(item.question), _asks_of_sight(normalized(item.question))
     named = [
         (mark, sides(wrong))
         for wrong in item.wrong
@@ -264,7 +266,7 @@ def _also_there(item: DraftItem, facts: ObservedFacts) -> int:
         return sum(facts.off_side_deg(mark, where[0], item.time_s) == 0 for mark, _ in named)
     if not seen:
         return 0
-    when = spans(plain(item.question), facts) if facts.segments and item.time_s is None else []
+    when = spans(normalized(item.question), facts) if facts.segments and item.time_s is None else []
     return sum(
         (is_shown_in(mark, when, facts) if when else facts.is_shown(mark, item.time_s))
         and all(facts.off_side_deg(mark, side, item.time_s) == 0 for side in placed)
@@ -274,7 +276,7 @@ def _also_there(item: DraftItem, facts: ObservedFacts) -> int:
 
 def _also_seen(item: DraftItem, facts: ObservedFacts, known: Extract) -> int:
     """Wrong options that name an object of the video, where the question asks what it shows, at no time or place."""
-    question = plain(item.question)
+    question = normalized(item.question)
     if not of_form(question, "what") or sides(question) or item.time_s is not None:
         return 0
     if (facts.segments and spans(question, facts)) or _WHERE.search(question):
@@ -304,7 +306,7 @@ def lengths(item: DraftItem) -> Iterator[Measure]:
     asked, right = len(item.question.split()), len(item.answer.split())
     longest_wrong = max(len(option.split()) for option in item.wrong)
     factor, more = STANDS_OUT
-    yield rule("invalid_or_ambiguous_no_question", plain(item.question).count("?"), ">=", 1, "question marks")
+    yield rule("invalid_or_ambiguous_no_question", normalized(item.question).count("?"), ">=", 1, "question marks")
     yield rule("invalid_or_ambiguous_too_short", asked, ">=", least, "words")
     yield rule("invalid_or_ambiguous_too_long", asked, "<=", most, "words")
     yield rule("choices_too_long", max(right, longest_wrong), "<=", OPTION_WORDS, "words")

@@ -22,7 +22,7 @@ from pipeline.benchmarks.urbanvideo.authoring.words import (
     UNREAL,
     covered,
     movements,
-    plain,
+    normalized,
     sides,
     singular,
     stories,
@@ -98,7 +98,7 @@ def claims(said: Sequence[str], facts: ObservedFacts, known: Extract) -> Iterato
 
 def _asked_for(question: str, answers: Sequence[str], known: Extract) -> Iterator[list[str]]:
     """Movements of question and answer in one, where it asks what is done after or before others."""
-    found = _DOES.search(plain(question))
+    found = _DOES.search(normalized(question))
     if found:
         named = movements(without(question, known.objects))
         for answer in answers:
@@ -108,7 +108,7 @@ def _asked_for(question: str, answers: Sequence[str], known: Extract) -> Iterato
 
 def supposed_instead(question: str) -> list[str]:
     """The premises of a question ("instead of ascending", "had it not turned"): these must be so."""
-    text = plain(question)
+    text = normalized(question)
     return [match["what"] for pattern in (_INSTEAD, _HAD_NOT, _LEFT_OUT) for match in pattern.finditer(text)]
 
 
@@ -153,7 +153,7 @@ def side_off_deg(text: str, about: str, facts: ObservedFacts, time_s: float | No
     worst: float | None = None
     for clause in _clauses(text):
         found, here = sides(clause), described(clause, facts)
-        if not here and (_ASKED.search(plain(clause)) or not things(clause, ())):
+        if not here and (_ASKED.search(normalized(clause)) or not things(clause, ())):
             here = described(f"{about} {text}", facts)
         if len(found) != 1 or len(here) != 1:
             continue
@@ -182,7 +182,7 @@ def _miscounted(said: Sequence[str], facts: ObservedFacts, known: Extract) -> in
     """Differences between the times that texts tell of a movement and those at which it was made."""
     off = 0
     for text in said:
-        for sentence in re.split(r"[.;,]\s| and | then | after | before ", plain(without(text, known.objects))):
+        for sentence in re.split(r"[.;,]\s| and | then | after | before ", normalized(without(text, known.objects))):
             made = [m for m in movements(sentence) if observable(m, facts)]
             times = _TIMES.search(sentence)
             if times and len(made) == 1:
@@ -196,7 +196,7 @@ def mistimed_s(said: Sequence[str], facts: ObservedFacts, known: Extract) -> flo
     end_s = max(segment.end_s for segment in facts.segments)
     off = 0.0
     for text in said:
-        for sentence in re.split(r"[.;,]\s| then | after | before ", plain(without(text, known.objects))):
+        for sentence in re.split(r"[.;,]\s| then | after | before ", normalized(without(text, known.objects))):
             for movement in movements(sentence):
                 spans = [(s.start_s, s.end_s) for s in facts.segments if set(MEANT[movement]) & set(s.actions)]
                 if not spans or not observable(movement, facts):
@@ -210,7 +210,7 @@ def mistimed_s(said: Sequence[str], facts: ObservedFacts, known: Extract) -> flo
 
 def _size_off(text: str, facts: ObservedFacts, known: Extract) -> float:
     """Largest share by which a number with a unit misses all that was measured of its kind."""
-    flat, worst = plain(without(text, known.objects)), 0.0
+    flat, worst = normalized(without(text, known.objects)), 0.0
     end_s = max(segment.end_s for segment in facts.segments)
     for match in _CLOCK.finditer(flat):
         worst = max(worst, (int(match["m"]) * 60 + int(match["s"])) / end_s - 1)
@@ -269,7 +269,7 @@ def _too_many(text: str, facts: ObservedFacts, known: Extract) -> int:
     marks = [words_of(n, facts) for n in facts.landmarks]
     others = [name for name in known.objects if name not in facts.names]
     over = 0
-    for match in _COUNTED.finditer(plain(without(text, facts.names))):
+    for match in _COUNTED.finditer(normalized(without(text, facts.names))):
         words = match["things"].split()
         heads = [n for n, word in enumerate(words) if singular(word) in THINGS]
         if not heads or (count := _number(match["n"])) < 2:
@@ -297,7 +297,7 @@ def _places(said: Sequence[str], facts: ObservedFacts) -> Iterator[Measure]:
     come, gone, above = 1.0, 1.0, 0.0
     high, low = 0.0, 0.0
     for text in said:
-        for clause in _clauses(plain(text)):
+        for clause in _clauses(normalized(text)):
             here = described(clause, facts)
             if len(here) != 1 or UNREAL.search(clause) or not len(facts.view.t_s):
                 continue

@@ -20,7 +20,7 @@ from pipeline.benchmarks.urbanvideo.authoring.words import (
     SUPPOSING,
     THINGS,
     movements,
-    plain,
+    normalized,
     singular,
     tokens,
     without,
@@ -72,7 +72,7 @@ def content(text: str) -> frozenset[str]:
 
 
 def _carrying(text: str) -> list[str]:
-    flat = MOVEMENT.sub(lambda match: f" {str(match.lastgroup).replace('_', ' ')} ", plain(text))
+    flat = MOVEMENT.sub(lambda match: f" {str(match.lastgroup).replace('_', ' ')} ", normalized(text))
     for pattern, word in _PHRASES:
         flat = pattern.sub(f" {word} ", flat)
     words = re.findall(r"\w+(?:[-/]\w+)*", flat.replace("'s", ""))
@@ -91,7 +91,7 @@ def says_all_of(text: str, other: str) -> bool:
     if more & NEGATIONS or any(word.isdigit() or word in NUMBERS for word in more):
         return False
     if not more:
-        return not _ORDER.search(plain(text)) or _in_order(text) == _in_order(other)
+        return not _ORDER.search(normalized(text)) or _in_order(text) == _in_order(other)
     # Movements beyond those of the other make it another story.
     return content(_head(other)) <= content(_head(text)) and movements(text) == movements(other)
 
@@ -112,8 +112,8 @@ def _in_order(text: str) -> list[str]:
 
 
 def _head(text: str) -> str:
-    found = _RELATION.search(plain(text))
-    return plain(text)[: found.start()] if found and found.start() else plain(text)
+    found = _RELATION.search(normalized(text))
+    return normalized(text)[: found.start()] if found and found.start() else normalized(text)
 
 
 def _base(word: str) -> str:
@@ -172,7 +172,7 @@ def reads(item: DraftItem, asks: Asks, names: Sequence[str]) -> Iterator[Measure
     off = sum(not _on_topic(option, (*names, item.question, item.answer)) for option in item.wrong)
     yield rule("choices_off_topic", off, "<=", OFF_TOPIC_MAX, "options")
     yield rule("invalid_or_ambiguous_other_task", float(not of_form(item.question, asks)), "<=", 0, "questions")
-    general = len(_GENERAL.findall(plain(item.question)))
+    general = len(_GENERAL.findall(normalized(item.question)))
     yield rule("invalid_or_ambiguous_general", general, "<=", 0, "drones at large")
     told = _specifics(item.question, names)
     yield rule("invalid_or_ambiguous_about_nothing", told, ">=", 1, "movements, things or times")
@@ -182,7 +182,7 @@ def reads(item: DraftItem, asks: Asks, names: Sequence[str]) -> Iterator[Measure
 
 def of_form(question: str, asks: Asks) -> bool:
     """Whether a question asks why, what if, or neither, as its task does."""
-    text = plain(question)
+    text = normalized(question)
     why, supposes = bool(_WHY.search(text)), bool(SUPPOSING.search(text))
     return {"why": why, "if": supposes and not text.startswith("why"), "what": not why and not supposes}[asks]
 
@@ -191,7 +191,7 @@ def _is_foreign(text: str) -> bool:
     """Letters other than Latin ones, or more function words of another tongue than English ones."""
     if any(c.isalpha() and not unicodedata.name(c, "").startswith(("LATIN", "GREEK SMALL LETTER MU")) for c in text):
         return True
-    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", plain(text))
+    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", normalized(text))
     english = sum(word in FUNCTION_WORDS for word in words)
     foreign = max(sum(word in known for word in words) for known in FOREIGN_WORDS.values())
     return foreign > english and (foreign > 1 or english == 0) and len(words) > 1 and foreign * 5 >= len(words)
@@ -199,7 +199,7 @@ def _is_foreign(text: str) -> bool:
 
 def _nonsense(option: str, answer: str) -> bool:
     """No words where the right option has some; a stand-in for an option; keys hit at random."""
-    words = re.findall(r"[^\W\d_]+(?:[/'][^\W\d_]+)*", plain(option))
+    words = re.findall(r"[^\W\d_]+(?:[/'][^\W\d_]+)*", normalized(option))
     if "_" in option:  # a name
         return False
     if not words:
@@ -214,7 +214,7 @@ def _nonsense(option: str, answer: str) -> bool:
 
 def _on_topic(option: str, known: Sequence[str]) -> bool:
     """Whether an option speaks of a thing, a place, a movement, or anything that question or flight speak of."""
-    text = plain(option)
+    text = normalized(option)
     if MOVEMENT.search(text):
         return True
     words = content(option)
@@ -226,6 +226,6 @@ def _on_topic(option: str, known: Sequence[str]) -> bool:
 
 def _specifics(question: str, names: Sequence[str]) -> int:
     """The number of words that tie a question to its flight: movements, things that are there, and times."""
-    text = plain(question)
+    text = normalized(question)
     named = without(question, names) != question or any(set(tokens(name)) & set(tokens(question)) for name in names)
     return len(MOVEMENT.findall(text)) + named + len(_WHEN.findall(text))

@@ -17,7 +17,7 @@ from pipeline.benchmarks.urbanvideo.authoring.words import (
     PHRASES,
     SEEN,
     movements,
-    plain,
+    normalized,
     without,
 )
 from pipeline.benchmarks.urbanvideo.authoring.writing import DraftItem, Extract
@@ -68,16 +68,16 @@ def timing(item: DraftItem, facts: ObservedFacts, known: Extract, asks: Asks) ->
         known: movements and objects.
         asks: the form of the question.
     """
-    question = plain(without(item.question, known.objects))
+    question = normalized(without(item.question, known.objects))
     if facts.segments:
-        misplaced = _misplaced(question, facts) + _mispassed(plain(item.question), facts)
+        misplaced = _misplaced(question, facts) + _mispassed(normalized(item.question), facts)
         yield rule("invalid_or_ambiguous_not_then", misplaced, "<=", 0, "movements")
     if known.movements:
         yield rule("invalid_or_ambiguous_not_directly", _later(question, known, facts), "<=", 0, "movements")
     if not facts.segments:
         return
     told = _HOW_OFTEN.search(question)
-    answers = _NUMBER.search(plain(item.answer))
+    answers = _NUMBER.search(normalized(item.answer))
     done = _counted(told["what"], facts) if told else None
     if answers and done is not None:
         word = answers["n"]
@@ -85,7 +85,7 @@ def timing(item: DraftItem, facts: ObservedFacts, known: Extract, asks: Asks) ->
         yield rule("hallucination_how_often", abs((int(word) if said is None else said) - done), "<=", 0, "times")
     if asks == "what" and facts.views is not None and is_about_sight(question):
         when = spans(question, facts)
-        told_of = _OF_WHAT.search(plain(item.question))
+        told_of = _OF_WHAT.search(normalized(item.question))
         spoken = {*described(item.answer, facts), *(described(told_of["what"], facts) if told_of else ())}
         away = sum(not is_shown_in(n, when, facts) for n in spoken) if when else 0
         yield rule("hallucination_not_in_view_then", away, "<=", 0, "landmarks")

@@ -143,14 +143,14 @@ _EARLIER: Final = re.compile(r"\b(?:had|having)\b")
 _ORDERED: Final = re.compile(r"\b(?:after|before|then|once)\b")
 
 
-def plain(text: str) -> str:
+def normalized(text: str) -> str:
     """A text in one case, with plain quotes and single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").split())
 
 
 def tokens(text: str) -> tuple[str, ...]:
     """The words of a text in one form each: no case, articles, plurals or punctuation, one word per movement."""
-    flat = MOVEMENT.sub(lambda match: f" {match.lastgroup} ", plain(text)).replace("'s", "")
+    flat = MOVEMENT.sub(lambda match: f" {match.lastgroup} ", normalized(text)).replace("'s", "")
     words = (singular(word) for word in re.findall(r"\w+(?:[-.]\w+)*", flat))
     return tuple(
         str(NUMBERS.index(word)) if word in NUMBERS else word for word in words if word not in FILLERS | ACTORS
@@ -165,13 +165,13 @@ def singular(word: str) -> str:
 
 def movements(text: str) -> list[str]:
     """Movements that a text says were made, first things first ("B after A" is A, B); supposed ones are left out."""
-    return [movement for sentence in re.split(r"[.;]\s", plain(text)) for movement in _made(sentence)]
+    return [movement for sentence in re.split(r"[.;]\s", normalized(text)) for movement in _made(sentence)]
 
 
 def stories(text: str) -> list[list[str]]:
     """Movements that a text puts in an order, in that order. Reasons tell none ("it turned, since it had climbed")."""
     found = []
-    for sentence in re.split(r"[.;?]\s*|\b(?:because|since|so|which|that|where|in order)\b", plain(text)):
+    for sentence in re.split(r"[.;?]\s*|\b(?:because|since|so|which|that|where|in order)\b", normalized(text)):
         if _EARLIER.search(sentence) and not _ORDERED.search(sentence):
             found += [[movement] for movement in _made(sentence)]
         else:
@@ -201,7 +201,7 @@ def _of_a_thing(clause: str) -> bool:
 
 def sides(text: str) -> list[str]:
     """Where about the drone a text puts something, not where the drone moves: names of `SIDES`."""
-    still = _MOVE_TO.sub("", MOVEMENT.sub("", plain(text)))
+    still = _MOVE_TO.sub("", MOVEMENT.sub("", normalized(text)))
     return [str(match.lastgroup) for match in SIDE.finditer(still)]
 
 

@@ -20,7 +20,7 @@ from pipeline.benchmarks.urbanvideo.cases import (
     orders,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.benchmarks.urbanvideo.tasks.sequence import told_by_route
+from pipeline.benchmarks.urbanvideo.tasks.sequence import revealed_by_route
 from pipeline.core.schema import Rejection
 from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.steps import (
@@ -108,7 +108,7 @@ class TrajectoryCaptioning(UrbanTask):
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
         """Where other questions print the route, they tell the answer."""
-        return super().obstacle(view) or told_by_route(view)
+        return super().obstacle(view) or revealed_by_route(view)
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every run of `caption_steps` movements, every shorter one that hangs together, and a flight of few."""

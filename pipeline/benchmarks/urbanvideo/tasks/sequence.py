@@ -81,7 +81,7 @@ class SequenceRecall(_Next):
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
         """Where other questions print the route, they tell the answer."""
-        return super().obstacle(view) or told_by_route(view)
+        return super().obstacle(view) or revealed_by_route(view)
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """As `EvenTask` has them; else of `SEVEN` movements, or of `FOUR` without a heading, or variants of several."""
@@ -132,7 +132,7 @@ class ActionGeneration(_Next):
 
     def obstacle(self, view: UrbanView) -> Rejection | None:
         """Unless a route is told the goal must have a place: else it is not known what brings it nearer."""
-        by_goal: frozenset[Need] = frozenset() if route_told(view) else frozenset(("goal", "places"))
+        by_goal: frozenset[Need] = frozenset() if prints_route(view) else frozenset(("goal", "places"))
         return super().obstacle(view) or view.obstacle(by_goal)
 
     def judged(self, view: UrbanView) -> Iterator[FlightCase]:
@@ -152,7 +152,7 @@ class ActionGeneration(_Next):
 
     def led_by(self, view: UrbanView) -> int | None:
         """The goal, where no route is told."""
-        return None if route_told(view) else view.goal
+        return None if prints_route(view) else view.goal
 
     def fair(self, view: UrbanView, case: FlightCase, option: str) -> bool:
         """Nobody may say that it brings the goal nearer too."""
@@ -239,7 +239,7 @@ class ProgressEvaluation(EvenTask):
     def obstacle(self, view: UrbanView) -> Rejection | None:
         """The route is not understood, is not what was flown, or would tell what is asked instead."""
         found = super().obstacle(view) or route_flown(view).refusal
-        return found or (None if route_told(view) else make_rejection("route_tells_other_answers"))
+        return found or (None if prints_route(view) else make_rejection("route_tells_other_answers"))
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """As `EvenTask` has them, by lot: else the last step, after which there is no action, would be asked most."""
@@ -300,7 +300,7 @@ def route_flown(view: UrbanView) -> FlownRoute:
 
 
 @lru_cache(maxsize=1)  # each candidate of a flight asks
-def route_told(view: UrbanView) -> bool:
+def prints_route(view: UrbanView) -> bool:
     """Whether questions about this flight print the route that its pilot was given; drawn for each flight.
 
     Not where no question would: what it tells can be asked then.
@@ -317,9 +317,9 @@ def _next_asked(view: UrbanView) -> bool:
     return any(case.refusal is None for case in _AlongRoute().cases(view))
 
 
-def told_by_route(view: UrbanView) -> Rejection | None:
+def revealed_by_route(view: UrbanView) -> Rejection | None:
     """Why what the drone did is not asked: a printed route tells it."""
-    return make_rejection("told_by_the_route") if route_told(view) else None
+    return make_rejection("told_by_the_route") if prints_route(view) else None
 
 
 def actions_of(words: str) -> Actions:

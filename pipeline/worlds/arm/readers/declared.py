@@ -117,7 +117,7 @@ def declared_arm(said: DeclaredFacts, columns: Mapping[str, FloatArray], finding
         return None
     scale = [np.pi / 180 if joint.unit == "deg" else 1.0 for joint in said.joints]
     table = np.stack([columns[joint.column] for joint in said.joints], axis=-1) * scale
-    position = known(table, "joints", findings)
+    position = usable_rows(table, "joints", findings)
     if position is None:
         return None
     joints = tuple(
@@ -146,7 +146,7 @@ def undeclared_arm(columns: Mapping[str, FloatArray], findings: Findings) -> Arm
     names = [
         name for name in columns if name.startswith(STATE) and np.abs(np.nan_to_num(columns[name])).max() <= LARGEST
     ]
-    position = known(np.stack([columns[name] for name in names], axis=-1), "joints", findings) if names else None
+    position = usable_rows(np.stack([columns[name] for name in names], axis=-1), "joints", findings) if names else None
     if position is None:
         return None
     message = f"{len(names)} columns of the robot's state have neither a stated meaning nor a unit"
@@ -163,16 +163,16 @@ def declared_gripper(said: DeclaredFacts, columns: Mapping[str, FloatArray], fin
     own = said.gripper
     place = turn = opening = width = None
     if own.place_m is not None:
-        place = known(np.stack([columns[name] for name in own.place_m], axis=-1), "gripper", findings)
+        place = usable_rows(np.stack([columns[name] for name in own.place_m], axis=-1), "gripper", findings)
     if own.turn_xyzw is not None:
         turn = turns_wxyz(np.stack([columns[name] for name in own.turn_xyzw], axis=-1), findings)
     if own.opening is not None:
         share = (columns[own.opening.column] - own.opening.closed) / (own.opening.open - own.opening.closed)
         with np.errstate(invalid="ignore"):
             within = (share >= -_OVER) & (share <= 1 + _OVER)
-        opening = known(np.where(within, share.clip(0, 1), np.nan)[:, None], "gripper", findings)
+        opening = usable_rows(np.where(within, share.clip(0, 1), np.nan)[:, None], "gripper", findings)
     if own.width_m is not None:
-        width = known(columns[own.width_m][:, None], "gripper", findings)
+        width = usable_rows(columns[own.width_m][:, None], "gripper", findings)
     return Gripper(
         point=own.point,
         place_m=None if place is None else pack(place, PLACE_STEP_M),
@@ -183,7 +183,7 @@ def declared_gripper(said: DeclaredFacts, columns: Mapping[str, FloatArray], fin
     )
 
 
-def known(table: FloatArray, key: str, findings: Findings) -> FloatArray | None:
+def usable_rows(table: FloatArray, key: str, findings: Findings) -> FloatArray | None:
     """A table (N, k) with NaN in rows that hold what cannot be, which it says; None where all do."""
     with np.errstate(invalid="ignore"):
         usable = np.asarray((np.abs(table) <= LARGEST).all(1))

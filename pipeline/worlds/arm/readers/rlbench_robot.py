@@ -21,7 +21,7 @@ from pipeline.core.quantized_series import pack
 from pipeline.core.templates import load_table
 from pipeline.formats.images import size_of
 from pipeline.worlds.arm.facts import EFFORT_STEP, JOINT_STEP, RATE_STEP, Arm, ArmCamera, Joint
-from pipeline.worlds.arm.readers.declared import known
+from pipeline.worlds.arm.readers.declared import usable_rows
 
 OFF_MAX_M: Final = 0.01  # ours: between the gripper as recorded and where the joints put it
 SURE_M: Final = 0.002  # ours: what fits so well needs no other zero
@@ -43,7 +43,7 @@ def stacked(rows: Sequence[Mapping[str, Any]], key: str, findings: Findings) -> 
     for at, value in enumerate(values):
         if value is not None and len(value) == width:
             table[at] = value
-    return known(table, key, findings)
+    return usable_rows(table, key, findings)
 
 
 def as_numbers(value: Any) -> FloatArray | None:

@@ -22,10 +22,10 @@ from pipeline.core.schema import Model, Name, Origin
 from pipeline.geometry.geodesy import offsets_m, to_enu
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.folders import RENAME, FolderReader, check_scene_name, digest_files
-from pipeline.reading.maps.checks import Faults, apart, heights_told, on_the_map, plausible, unique, within
+from pipeline.reading.maps.checks import Faults, apart, on_the_map, plausible, report_heights, unique, within
 from pipeline.reading.maps.city_thing import SHOP, CityThing
 from pipeline.reading.maps.feature import EVERYWHERE, Feature, MapBounds, PlacedFeature
-from pipeline.reading.maps.map_quality import coverage_of, once, quality_told, with_errors
+from pipeline.reading.maps.map_quality import coverage_of, once, report_quality, with_errors
 from pipeline.reading.maps.osm import osm_bounds
 from pipeline.reading.maps.read import OSM_SUFFIXES, read_context, read_streets
 from pipeline.reading.maps.streets import StreetLine
@@ -182,7 +182,7 @@ class Cities(FolderReader):
         bounds = _bounds(files, path, settings, origin, things)
         things = within(unique(things, name, findings), bounds, name, findings)
         things = apart(plausible(things, name, findings), name, findings)
-        heights_told(things, name, findings)
+        report_heights(things, name, findings)
         placed_things = things
         objects = things_of(PlacedFeature(added, origin, 0.0), OBJECTS_FILE, findings)
         objects = on_the_map(plausible(objects, OBJECTS_FILE, findings), bounds, OBJECTS_FILE, findings)
@@ -190,7 +190,7 @@ class Cities(FolderReader):
         things = once(with_errors(things, placed_things), SHOP, name, findings)
         coverage = coverage_of(things, places_of(PlacedFeature(numbered, origin, 0.0)), SHOP)
         if not settings.complete:  # of what people know whole nobody has to guess
-            quality_told(things, coverage, SHOP, name, findings)
+            report_quality(things, coverage, SHOP, name, findings)
         city = City(
             origin=origin,
             bounds=bounds,

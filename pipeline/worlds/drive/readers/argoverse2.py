@@ -200,7 +200,7 @@ def _actors(
     time = np.searchsorted(times_ns, boxes["timestamp_ns"])
     ids, thing = np.unique(boxes["track_uuid"].astype(str), return_inverse=True)
     twice = tracking.repeated(thing, time)
-    tracking.tell_repeated(ids[thing[twice]], findings)
+    tracking.report_repeated(ids[thing[twice]], findings)
     boxes = {name: column[~twice] for name, column in boxes.items()}
     thing, time = thing[~twice], time[~twice]
     place_m = rotated(rotation[time], table_of(boxes, *PLACE)) + origin_m[time]

@@ -69,7 +69,7 @@ class Carla(FolderReader):
         path = files.root / files.ref.files[1]
         with faults_of(path, "give what client.start_recorder of CARLA 0.9.12 to 0.9.15 wrote", files.scene):
             log = read_carla_log(files.raw(path))
-        _tell_damage(log, findings)
+        _report_damage(log, findings)
         read = CarlaRecording(log, _frames_in_order(log, findings), findings)
         check_span(files, path, read.times_s, len(read.tracks))
         ego = read.hero(self.ego, files, path)
@@ -103,7 +103,7 @@ def _frames_in_order(log: CarlaLog, findings: Findings) -> IntArray:
     return np.where(later, np.cumsum(later) - 1, -1)
 
 
-def _tell_damage(log: CarlaLog, findings: Findings) -> None:
+def _report_damage(log: CarlaLog, findings: Findings) -> None:
     if log.left_bytes:
         message = f"the file ends in the middle of a packet; its {log.left_bytes} bytes were left out"
         remedy = "stop the recorder before the simulator, or copy the file again"

@@ -37,7 +37,14 @@ from pipeline.worlds.drive.facts import (
     TrafficLight,
     VehicleBox,
 )
-from pipeline.worlds.drive.readers.tracking import PLACE_MAX_M, TrackStretch, repeated, stretches, tell_repeated, within
+from pipeline.worlds.drive.readers.tracking import (
+    PLACE_MAX_M,
+    TrackStretch,
+    repeated,
+    report_repeated,
+    stretches,
+    within,
+)
 
 Whole = npt.NDArray[np.integer[Any]]
 
@@ -202,7 +209,7 @@ class CarlaRecording:
         placed = self.tables[carla_log.POSITION]
         ids, rows = placed.records["id"].astype(np.intp), placed.records
         twice = repeated(ids, placed.frame)
-        tell_repeated(ids[twice], self.findings)
+        report_repeated(ids[twice], self.findings)
         ids, time, rows = ids[~twice], placed.frame[~twice], rows[~twice]
         place_m = metres(rows["place"])
         usable = np.isfinite(place_m).all(1) & (np.abs(np.nan_to_num(place_m)) < PLACE_MAX_M).all(1)

@@ -237,7 +237,7 @@ class _Labels:
             findings.add(doubt("unusable_box", name, message, "label them again", count, 0, "boxes"))
         names, thing = np.unique(self.names.astype(str), return_inverse=True)
         twice = tracking.repeated(thing, self.frame) & ~away
-        tracking.tell_repeated(names[thing[twice]], findings)
+        tracking.report_repeated(names[thing[twice]], findings)
         kept = ~away & ~twice
         thing, frame, numbers = thing[kept], self.frame[kept], self.numbers[kept]
         words = tracking.steady_words(self.names[kept], self.words[kept], KITTI, findings)

@@ -184,7 +184,7 @@ def _actors(files: SceneFiles, scene: TabledScene, time_of: IntArray, findings: 
     ids, thing = np.unique(names[kept].astype(str), return_inverse=True)
     time = time_of[scene.box_sample][kept]
     twice = tracking.repeated(thing, time)
-    tracking.tell_repeated(ids[thing[twice]], findings)
+    tracking.report_repeated(ids[thing[twice]], findings)
     rows = np.flatnonzero(kept)[~twice]
     thing, time = thing[~twice], time[~twice]
     tables = {

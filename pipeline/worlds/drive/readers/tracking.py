@@ -128,7 +128,7 @@ def repeated(thing: IntArray, time: IntArray) -> BoolArray:
     return np.asarray(count[inverse] > 1)
 
 
-def tell_repeated(names: npt.NDArray[Any], findings: Findings) -> None:
+def report_repeated(names: npt.NDArray[Any], findings: Findings) -> None:
     """A doubt about each thing that is at several places at once; of all its rows at such times the names (R,)."""
     for name, count in zip(*np.unique(names.astype(str), return_counts=True), strict=True):
         message = f"{name} has {count} places at times that it has another one; all of them were left out"

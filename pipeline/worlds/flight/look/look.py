@@ -318,7 +318,7 @@ def calls(scene: FlightScene, most: int) -> int:
     )
 
 
-def is_whole(scene: FlightScene) -> bool:
+def is_complete(scene: FlightScene) -> bool:
     """Whether every question had an answer."""
     told = (mark.pictured for mark in scene.facts.landmarks if mark.pictured)
     return not any(refused.reason.startswith(UNANSWERED) for one in told for refused in one.refused)
@@ -413,4 +413,4 @@ def _told(marks: Sequence[Landmark], shown: int) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-LOOKING: Final = DescribeSteps[Flight](look_at_flight, calls, is_whole)
+LOOKING: Final = DescribeSteps[Flight](look_at_flight, calls, is_complete)

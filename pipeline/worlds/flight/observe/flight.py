@@ -58,7 +58,7 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
         )
         for landmark, one in zip(flight.landmarks, said, strict=True)
     )
-    task = spoken(flight, named)
+    task = with_labels(flight, named)
     moved = [s for path in found for s in segments(path, fits, config, (step, 0.0))]
     motion = _motion(found, moved, named, _pitch(found, flight), shot, config)
     notes = _coverage(motion, end_s, config.rate_hz) + _course(motion)
@@ -218,7 +218,7 @@ class SpokenRoute(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-def spoken(flight: Flight, landmarks: Sequence[Landmark]) -> SpokenRoute:
+def with_labels(flight: Flight, landmarks: Sequence[Landmark]) -> SpokenRoute:
     """Goal and route with the names of landmarks replaced by their labels.
 
     A route is doubted where a step still has the name of a landmark that has no label, or a point of the compass; a

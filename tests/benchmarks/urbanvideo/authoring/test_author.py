@@ -22,7 +22,7 @@ from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.errors import RawDataError
 from pipeline.core.identity import question_ids
 from pipeline.core.parquet import table_bytes
-from pipeline.core.tables import CANDIDATES, asked_in
+from pipeline.core.tables import CANDIDATES, selected_questions
 from pipeline.engine.config import AuthorConfig, build_config
 from pipeline.llm.base import ModelSpec, Reply, Request, Usage
 from pipeline.llm.cache import reply_to_json, request_digest
@@ -241,7 +241,7 @@ def test_proof_reaches_the_provenance() -> None:
     rows = author(view(), NONE, Scripted(compose=OK), [TASK], None, 1)
     selected = select(rows, {TASK.name: TASK}, 6)
     (row,) = provenance_table(
-        asked_in(selected), [view().scene], {"generate": {"profile": "x"}, "rules": {}}
+        selected_questions(selected), [view().scene], {"generate": {"profile": "x"}, "rules": {}}
     ).to_pylist()
     assert row["proof"] == GOOD["proof"]
 

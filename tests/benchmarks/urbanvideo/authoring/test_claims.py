@@ -14,7 +14,7 @@ from pipeline.benchmarks.urbanvideo.authoring.words import (
     absolute,
     covered,
     movements,
-    plain,
+    normalized,
     sides,
     stories,
     things,
@@ -180,11 +180,11 @@ def test_what_is_said_of_time_holds(question: str, answer: str, broken: str | No
 
 
 def test_questions_name_stretches_of_the_flight() -> None:
-    assert spans(plain("What is seen while the drone descends?"), FACTS) == [(59, 69)]
-    assert spans(plain("What is seen before the descent?"), FACTS) == [(0.0, 59)]
-    assert spans(plain("What is seen at the start?"), FACTS) == [(0.0, 25.0)]
-    assert spans(plain("What is seen during the second turn to the right?"), FACTS) == [(35, 39), (55, 59)]
-    assert spans(plain("What is seen in the flight?"), FACTS) == []
+    assert spans(normalized("What is seen while the drone descends?"), FACTS) == [(59, 69)]
+    assert spans(normalized("What is seen before the descent?"), FACTS) == [(0.0, 59)]
+    assert spans(normalized("What is seen at the start?"), FACTS) == [(0.0, 25.0)]
+    assert spans(normalized("What is seen during the second turn to the right?"), FACTS) == [(35, 39), (55, 59)]
+    assert spans(normalized("What is seen in the flight?"), FACTS) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from pipeline.benchmarks.vsi.rules import OFFICIAL, STRICT, Rules
 from pipeline.benchmarks.vsi.tasks.appearance import AppearanceOrder
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
-from pipeline.core.tables import CANDIDATES, QUESTIONS, asked_in
+from pipeline.core.tables import CANDIDATES, QUESTIONS, selected_questions
 from pipeline.core.templates import load_template
 from pipeline.questions.selection import select
 from pipeline.release.tables import budgets_table
@@ -172,7 +172,7 @@ def test_a_frame_that_nobody_knows_leaves_open_what_was_not_seen_by_then() -> No
 def test_options_hold_the_order_of_every_budget() -> None:
     turned = {"lamp": {16: 2.1, 32: 5.0}, "door": {16: 4.1, 32: 4.1}}
     table = candidates(IndoorView(filmed(SEEN, in_budget=turned), STRICT), [TASK])
-    (question,) = asked_in(select(table, {TASK.name: TASK}, 6)).to_pylist()
+    (question,) = selected_questions(select(table, {TASK.name: TASK}, 6)).to_pylist()
     options = [option[3:] for option in question["options"]]
     assert {"chair, lamp, door, bed", "chair, door, lamp, bed"} <= set(options)
     assert len(set(options)) == 4
@@ -190,7 +190,7 @@ def mirrored(orders: list[str]) -> set[str]:
 def test_options_are_two_orders_and_their_reverses_and_the_text_names_one_of_them() -> None:
     scene = filmed([(f"thing {c}", 2.0 * i) for i, c in enumerate("abcdefgh")])
     table = candidates(IndoorView(scene, STRICT), [TASK])
-    questions = asked_in(select(table, {TASK.name: TASK}, 70)).to_pylist()
+    questions = selected_questions(select(table, {TASK.name: TASK}, 70)).to_pylist()
     assert len(questions) >= 8
     assert all(len({*one["operands"]} & {*other["operands"]}) <= 2 for one, other in combinations(questions, 2))
     for question in questions:
@@ -202,7 +202,7 @@ def test_options_are_two_orders_and_their_reverses_and_the_text_names_one_of_the
         assert ", ".join(load_template(TASK.template).parse(question["text"])["choices"]) in options  # type: ignore[index]
     letters = Counter(question["ground_truth"] for question in questions)
     assert max(letters.values()) - min(letters.values()) <= 1
-    released = asked_in(select(table, {TASK.name: TASK}, 70, as_released=True)).to_pylist()
+    released = selected_questions(select(table, {TASK.name: TASK}, 70, as_released=True)).to_pylist()
     assert len(released) == 70, "8 over 4"
     assert any(mirrored(options) != {*options} for options in ([o[3:] for o in row["options"]] for row in released))
 
@@ -215,7 +215,7 @@ def test_an_answer_that_is_no_option_is_refused_in_its_budget() -> None:
         for n, order in enumerate(orders, start=1)
     ]
     table = pa.Table.from_pylist([row], schema=CANDIDATES)
-    (question,) = asked_in(select(table, {TASK.name: TASK}, 6)).to_pylist()
+    (question,) = selected_questions(select(table, {TASK.name: TASK}, 6)).to_pylist()
     assert {option[3:] for option in question["options"]} == set(orders[:4])
     assert question["visible_in"] == [1, 2, 3, 4]
     refused = question["budgets"][4]

@@ -11,7 +11,7 @@ import pytest
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.benchmarks.vsi.tasks.relations import NEAREST, OF_ANY, RelDistance
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.questions.balance import balance_of
 from pipeline.questions.selection import choose, select
 from pipeline.worlds.indoor.facts import IndoorScene
@@ -175,7 +175,7 @@ def test_what_is_usually_near_is_right_no_more_often_than_by_chance(real_scenes:
     tallies = [choose(found, TASKS, 6).tallies(name) for name, found in scenes]
     balance = balance_of(tallies)
     chosen = [select(found, TASKS, 6, balance=balance.of(own)) for found, own in zip(rows, tallies, strict=True)]
-    asked = [asked_in(found).to_pylist() for found in chosen]
+    asked = [selected_questions(found).to_pylist() for found in chosen]
     could = [[row for row in found.to_pylist() if row["reason"] is None] for found in rows]
 
     def usual(scenes: list[list[dict[str, Any]]]) -> float:

@@ -16,7 +16,7 @@ from pipeline.benchmarks.vsi.rules import PROFILES, STRICT, Rules
 from pipeline.benchmarks.vsi.tasks import route
 from pipeline.benchmarks.vsi.tasks.relations import RelDirection
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
-from pipeline.core.tables import asked_in
+from pipeline.core.tables import selected_questions
 from pipeline.core.templates import Operands
 from pipeline.geometry.floors import seen_floor
 from pipeline.questions.arrays import ANNOTATED, WRITTEN
@@ -431,7 +431,7 @@ def test_written_routes_go_first_and_are_checked() -> None:
     assert len(rows) == table.num_rows
     assert rows["bed", "table", "table", "lamp"]["flags"] == [WRITTEN, ANNOTATED]
     assert rows["sofa", "table", "table", "lamp"]["reason"] == "written_route_disagrees"
-    questions = asked_in(select(table, {TASK.name: TASK}, 1)).to_pylist()
+    questions = selected_questions(select(table, {TASK.name: TASK}, 1)).to_pylist()
     assert [q["operands"] for q in questions] == [["bed", "table", "table", "lamp"]]
 
 
@@ -442,7 +442,7 @@ def test_people_may_write_routes_of_four_turns() -> None:
     route = Route(start="bed", facing="tv", passed=("tv", "sofa", "lamp", "plant", "fan"), turns=turns)
     scene = watched(on_floor(make_scene(things, area=64), routes=(route,)), {}, sampled={("fan", 0): 3})
     table = candidates(IndoorView(scene, STRICT), [TASK])
-    (question,) = asked_in(select(table, {TASK.name: TASK}, 1)).to_pylist()
+    (question,) = selected_questions(select(table, {TASK.name: TASK}, 1)).to_pylist()
     assert question["operands"] == ["bed", "tv", *route.passed]
     assert question["answer"] == "Turn Left, Turn Left, Turn Left, Turn Left"
     assert question["text"].count("[please fill in]") == 1 + 4

@@ -48,7 +48,7 @@ from pipeline.worlds.flight.look.look import (
     answered,
     believed,
     calls,
-    is_whole,
+    is_complete,
     look_at_flight,
     obstacle,
     pictured,
@@ -191,7 +191,7 @@ def test_the_words_found_are_what_the_city_draws(flight: Bare, seen: FlightScene
     told = Counter(fact for found in words.values() for fact in found)
     assert told["walls"] >= 10
     assert min(told["roof"], told["roof_shape"]) >= 8
-    assert is_whole(seen)
+    assert is_complete(seen)
 
 
 @pytest.mark.slow
@@ -269,7 +269,7 @@ def test_a_call_without_an_answer_is_told_and_made_again(flight: Bare) -> None:
         raise ModelError("quota", "no more today")
 
     found = answered(flight.before, flight.geometry, CONFIG, flight.shown, refuse)
-    assert not is_whole(found)
+    assert not is_complete(found)
     (finding,) = (f for f in found.findings if f.name == "look_quota")
     assert (finding.measured, finding.limit, finding.unit) == (1, 0, "failed calls")
     assert found.facts.goal == flight.before.facts.goal, "a name, since nothing is known of its looks"

@@ -14,7 +14,7 @@ from pipeline.core.schema import Finding, Source, Video
 from pipeline.geometry.tracks import FlightGeometry, FlightTrack
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.flight.facts import Flight, FlightCamera, FlightMotion, FlightScene, Landmark, Sighting
-from pipeline.worlds.flight.observe.flight import COMPASS, _coverage, _known, observe_flight, spoken, video_seconds
+from pipeline.worlds.flight.observe.flight import COMPASS, _coverage, _known, observe_flight, video_seconds, with_labels
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
 from pipeline.worlds.flight.tracks.read import read_tracks
@@ -244,7 +244,7 @@ MARKS = (
 
 
 def told(goal: str | None, *route: str) -> tuple[str | None, tuple[str, ...], list[tuple[str, float | None]]]:
-    found = spoken(Flight(log="made", origin=None, goal=goal, route=route), MARKS)
+    found = with_labels(Flight(log="made", origin=None, goal=goal, route=route), MARKS)
     assert all((f.severity, f.limit, f.unit) == ("doubt", 0.0, "steps") for f in found.findings)
     return found.goal, found.route, [(f.name, f.measured) for f in found.findings]
 
