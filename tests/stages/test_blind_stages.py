@@ -493,4 +493,4 @@ def test_no_key_is_in_anything_that_is_written(
 )
 def test_what_may_be_answered_when_it_is_asked_again_is_asked_again(failures: list[str | None], whole: bool) -> None:
     replies = pa.table({"failure": pa.array(failures, pa.string())})
-    assert BLIND.is_whole(arrow_bytes(replies), Path()) is whole
+    assert BLIND.is_complete(arrow_bytes(replies), Path()) is whole
