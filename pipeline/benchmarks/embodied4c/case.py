@@ -110,6 +110,7 @@ class ExamCase(Case):
         base: the number that its answer follows from, where that is not the answer: the speed, of a way to stop.
         facts: that its answer follows from, where these are not one number or state at its time.
         compared: of two things of which one is the answer, that one and the other.
+        whose: the thing that a fact "… of" is of, whatever it is called.
     """
 
     traits: tuple[str, ...] = ()
@@ -119,6 +120,7 @@ class ExamCase(Case):
     step: float | None = None
     base: float | None = None
     facts: tuple[str, ...] = ()
+    whose: str = ""
 
     @property
     def guessed(self) -> str:
@@ -358,7 +360,8 @@ class ToldFacts:
         kind, t_s, *about = case.operands
         fact = WORDINGS[kind].fact
         whose = "" if fact and not fact.endswith(" of") else " ".join(about[:1] if fact else about)
-        lasting = self.lasting(f"{fact or kind} {whose}".rstrip(), float(t_s), case, _same)
+        of = case.whose if fact.endswith(" of") and case.whose else whose
+        lasting = self.lasting(f"{fact or kind} {of}".rstrip(), float(t_s), case, _same)
         part = f"{ONCE_IN_S:g} s, part {float(t_s) // ONCE_IN_S:g}: {kind} {whose}".rstrip()
         return (lasting, part) if fact else (lasting,)
 

@@ -173,6 +173,7 @@ def case(
     """A case of a kind at a moment, with the rules of the things that it is about."""
     found = pose(view, kind, view.second(moment), operands, {"us": view.us, **fields})
     found.traits = tuple(f"{n} {part}" for n, operand in enumerate(found.operands[2:]) for part in operand.split("@"))
+    found.whose = str(view.ids[about[0].actor]) if about else ""
     for ref in about:
         for measure in ref.rules:
             found.measured(measure)
