@@ -188,6 +188,7 @@ def gallery(
     page = environment.get_template("gallery.html.jinja").render(
         about._asdict(),
         questions=len(questions),
+        asked_scenes=len({q.detail.shown.scene for q in questions}),
         dropped=sum(about.reasons.values()),
         kept=len(refused),
         tasks=tasks,

@@ -366,6 +366,7 @@ def test_nothing_that_a_name_says_becomes_markup_or_ends_a_script() -> None:
     made = dict(gallery(about, [], [GalleryRejection(lost, "")]))
     page = one_page(MARKUP, MARKUP, MARKUP, dropped=[lost])
     assert b"<img src=x" not in page + made["index.html"]
+    assert b"0 questions about 0 scenes" in made["index.html"], "of the scene a candidate was rejected alone"
     assert page.count(b"&lt;img src=x") > 5
     assert all("\u2028" not in made[name].decode() for name in made if name.startswith("data/"))
     assert "<img src=x" not in handed(made["data/details-0000.js"])["7.0"]
