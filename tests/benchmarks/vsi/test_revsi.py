@@ -62,8 +62,9 @@ def furnished(scene: str, seed: int) -> dict[str, Any]:
         )
         for i, (name, (x, y)) in enumerate(zip(NAMES, tiles, strict=True))
     ]
-    for name, n in (("chair", rng.randint(1, 4)), ("table", rng.randint(1, 3)), ("cushion", 3), ("window", 2)):
-        things += [thing(100 * len(things) + i, name, (i, -2.0 - len(name), 0.5), (0.5, 0.5, 0.9)) for i in range(n)]
+    rows = (("chair", rng.randint(1, 4)), ("table", rng.randint(1, 3)), ("cushion", 3), ("window", 2))
+    for row, (name, n) in enumerate(rows):
+        things += [thing(100 * len(things) + i, name, (i, -7.0 - row, 0.5), (0.5, 0.5, 0.9)) for i in range(n)]
     return room(scene, things, scene_area_2d_polygon=SQUARE, scene_area_type=("all_room", "main_room")[seed % 2])
 
 

@@ -68,9 +68,10 @@ def png(numbers: np.ndarray) -> bytes:
 
 
 def color(i: int, size: tuple[int, int] = SIZE) -> bytes:
-    """A JPEG that tells its number by its brightness."""
+    """A JPEG of squares that tells its number by its mean brightness."""
     out = io.BytesIO()
-    Image.fromarray(np.full((size[1], size[0], 3), 20 + 10 * i, np.uint8)).save(out, "JPEG")
+    squares = np.where((np.indices((size[1], size[0])) // 8).sum(0) % 2, 12, -12)
+    Image.fromarray(np.repeat((20 + 10 * i + squares)[..., None], 3, 2).astype(np.uint8)).save(out, "JPEG")
     return out.getvalue()
 
 

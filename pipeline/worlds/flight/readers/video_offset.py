@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 import av.error
 import numpy as np
 from scipy.fft import irfft2, rfft2
-from scipy.ndimage import median_filter
+from scipy.ndimage import median_filter, minimum_filter1d
 from scipy.signal import correlate
 
 from pipeline.core.arrays import BoolArray, FloatArray
@@ -216,8 +216,9 @@ def _turns_otherwise(shown: dict[str, FloatArray], certain: FloatArray, posed: l
         best: tuple[float, float] | None = None
         for flown in posed:
             said, counted = flown.sideways() if axis == "sideways" else flown.upwards()
-            lasts = np.ones(round(RATE_HZ) + 1)  # as long as rates are taken over
-            counted = sure & (np.convolve(counted & flown.high, lasts, "same") == len(lasts))
+            # Rates are taken over a second, so it counts as a whole; what lies outside the video does not count.
+            lasts = minimum_filter1d(counted & flown.high, round(RATE_HZ) + 1, mode="constant")
+            counted = sure & lasts
             said, seen = said[counted], moved[counted]
             most = np.maximum(np.abs(said), np.abs(seen))
             turned = float(most[most >= TURNS_RPS].sum()) / RATE_HZ

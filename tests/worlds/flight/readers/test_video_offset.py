@@ -176,6 +176,13 @@ def test_a_video_that_moves_otherwise_than_its_log_is_doubted(
     ]
 
 
+@pytest.mark.parametrize("ticks", [0, 1, 8, 12])
+def test_a_video_of_a_second_tells_nothing(ticks: int) -> None:
+    shown, track = flown(1.0)
+    cut = PictureMotion(*(column[:ticks] for column in shown))
+    assert list(contradictions(cut, replace(track, heading_deg=-track.heading_deg % 360), 0.0, None, FOV_DEG)) == []
+
+
 def test_a_turn_to_the_right_moves_the_picture_to_the_left(tmp_path: Path) -> None:
     seconds = 6.0
     heading = 10.0 * np.arange(round(seconds * FPS)) / FPS
