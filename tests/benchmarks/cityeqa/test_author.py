@@ -130,6 +130,7 @@ def write(
 agreeing_roses = partial(agreeing, "fresh roses", told="Facts from the map")
 
 
+@pytest.mark.slow
 def test_what_is_borne_out_is_asked_from_many_starts_and_its_words_lead_to_the_target() -> None:
     rows, sent = write([{"questions": [GOOD]}], agreeing_roses())
     view, _ = town()
