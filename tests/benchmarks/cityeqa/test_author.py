@@ -156,6 +156,7 @@ def test_what_is_borne_out_is_asked_from_many_starts_and_its_words_lead_to_the_t
     assert CityAuthor().calls(facts_alone, [TASK], [False], 2)[0] >= len(sent)
 
 
+@pytest.mark.slow
 def test_the_map_alone_can_prove_an_answer_and_nothing_else_does_without_a_second_model() -> None:
     rows, _ = write([{"questions": [GOOD]}])
     assert any(row["reason"] is None for row in rows)
@@ -165,6 +166,7 @@ def test_the_map_alone_can_prove_an_answer_and_nothing_else_does_without_a_secon
     assert [row["reason"] for row in rows] == ["nothing_proves_it"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("second", "reason"),
     [
@@ -185,6 +187,7 @@ def test_what_the_second_model_does_not_bear_out_is_refused(second: Model, reaso
     )
 
 
+@pytest.mark.slow
 def test_who_wrote_it_must_not_know_it_unseen() -> None:
     rows, sent = write([{"questions": [GOOD]}], agreeing_roses(), blind="fresh roses")
     assert [row["reason"] for row in rows] == ["answered_unseen"]
@@ -194,6 +197,7 @@ def test_who_wrote_it_must_not_know_it_unseen() -> None:
     assert "flower" not in f"{first} {second}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reply", "reasons"),
     [
@@ -212,6 +216,7 @@ def test_replies_that_are_no_questions_have_their_reasons(reply: Any, reasons: l
     assert [row["reason"] for row in rows] == reasons
 
 
+@pytest.mark.slow
 def test_one_answer_is_given_twice_at_most_and_the_same_question_once() -> None:
     other = GOOD | {"question": "What do people carry home from TARGET?"}
     rows, _ = write([{"questions": [GOOD, GOOD]}], agreeing_roses())
@@ -230,6 +235,7 @@ def test_one_answer_is_given_twice_at_most_and_the_same_question_once() -> None:
     assert [row["reason"] for row in rows].count("answered_so_before") == 1
 
 
+@pytest.mark.slow
 def test_a_question_that_is_refused_itself_takes_no_other_along() -> None:
     rows, _ = write([{"questions": [GOOD | {"answer": "yes"}, GOOD]}], agreeing_roses())
     told = [row["reason"] for row in rows]
@@ -250,6 +256,7 @@ def test_a_sort_that_the_map_tells_is_proof() -> None:
         assert source_tags(OpenItem("", answer, (), (), ""), view, view.index["t"]) == facts_of_map, answer
 
 
+@pytest.mark.slow
 def test_a_model_that_takes_pictures_is_shown_those_of_the_place() -> None:
     view, _ = town()
     thing = view.things[view.index[florist()]]
@@ -274,6 +281,7 @@ def test_a_model_that_takes_pictures_is_shown_those_of_the_place() -> None:
     assert "The 1 picture shows the place" in sent[0].messages[0].text
 
 
+@pytest.mark.slow
 def test_calls_are_known_before_they_are_made_and_a_failed_one_is_made_again() -> None:
     _, table = town()
     things = len(table.filter(pc.is_null(table["reason"]))["group"].unique())
