@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pipeline.core.arrays import IntArray
 from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.schema import OrientedBox
 from pipeline.geometry.boxes import Boxes, stack
@@ -29,6 +30,7 @@ SHARED_BY_KINDS_MAX: Final = 0.9
 SHARED_SLACK_M: Final = 1e-6
 _SPREAD: Final = np.stack(np.meshgrid(*[(np.arange(12) - 5.5) / 6] * 3), axis=-1).reshape(-1, 3)
 REPEATS_NAMED: Final = 20  # pairs in a message
+COMPARED: Final = 256  # boxes at once: of thousands in one place each soon finds one that repeats it
 # A category becomes part of a sentence and of a list separated by commas.
 CATEGORY: Final = re.compile(r"[^\W_](?:[^,;?()\[\]{}<>|\\\s\x00-\x1f\x7f\ud800-\udfff]| (?! ))*(?<! )")
 CATEGORY_MAX_CHARS: Final = 100
@@ -107,41 +109,54 @@ def check_repeats(named: Sequence[tuple[str, OrientedBox]], findings: Findings) 
     Of two boxes that share more than half of what they fill together, each holds the other's middle.
     """
     boxes = stack([b.center for _, b in named], [b.lengths for _, b in named], [b.axes for _, b in named])
-    shared: dict[str, list[tuple[float, str]]] = {}
-    seen: Counter[str] = Counter()
-    names: list[str] = []
+    seen, names = Counter[str](), list[str]()
     for category, _ in named:
         names.append(f"{category} #{seen[category]}")
         seen[category] += 1
-    for i in range(len(named) - 1):
-        others = boxes.take(slice(i + 1, None))
-        off = others.center - boxes.center[i]
-        own = (np.abs(off @ boxes.axes[i].T) <= boxes.half[i]).all(1)
-        theirs = (np.abs((others.axes @ off[:, :, None])[:, :, 0]) <= others.half).all(1)
-        for j in (np.flatnonzero(own & theirs) + i + 1).tolist():
-            categories = {named[i][0], named[j][0]}
-            share = _shared(boxes, i, j)
-            if share > (SHARED_MAX if len(categories) == 1 else SHARED_BY_KINDS_MAX):
-                for category in categories:
-                    shared.setdefault(category, []).append((share, f"{names[i]} and {names[j]}"))
+    shared: dict[str, list[tuple[float, float, str]]] = {}  # share, limit and names of pairs
+    x, reach = boxes.center[:, 0], np.linalg.norm(boxes.half, axis=1)
+    order = np.argsort(x, kind="stable")
+    begins, ends = np.searchsorted(x[order], x - reach), np.searchsorted(x[order], x + reach, side="right")
+    for i, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
+        near = order[begin:end]  # those whose middles it may hold
+        later = np.sort(near[near > i], kind="stable")
+        for start in range(0, len(later), COMPARED):
+            if (found := _first_shared(named, boxes, i, later[start : start + COMPARED])) is not None:
+                j, share, limit = found
+                for category in {named[i][0], named[j][0]}:
+                    shared.setdefault(category, []).append((round(share, 4), limit, f"{names[i]} and {names[j]}"))
                 break  # it is one too many whatever else repeats it
     for category, pairs in sorted(shared.items()):
         more = f" and {len(pairs) - REPEATS_NAMED} more" if len(pairs) > REPEATS_NAMED else ""
-        told = ", ".join(pair for _, pair in pairs[:REPEATS_NAMED])
-        message = f"boxes fill one place: {told}{more} share up to {max(pairs)[0]:.0%} of what they fill together"
+        listed = ", ".join(pair for _, _, pair in pairs[:REPEATS_NAMED])
+        share, limit, _ = max(pairs)
+        message = f"boxes fill one place: {listed}{more} share up to {share:.0%} of what they fill together"
         remedy = "remove the doubled boxes and check the count"
-        measured = round(max(pairs)[0], 4)
-        findings.add(doubt("doubled_box", category, message, remedy, measured, SHARED_MAX, "share"))
+        findings.add(doubt("doubled_box", category, message, remedy, share, limit, "share"))
+
+
+def _first_shared(
+    named: Sequence[tuple[str, OrientedBox]], boxes: Boxes, i: int, among: IntArray
+) -> tuple[int, float, float] | None:
+    """The first of some boxes that fills the place of another one, what share both fill, and the limit."""
+    others = boxes.take(among)
+    off = others.center - boxes.center[i]
+    own = (np.abs(off @ boxes.axes[i].T) <= boxes.half[i]).all(1)
+    theirs = (np.abs((others.axes @ off[:, :, None])[:, :, 0]) <= others.half).all(1)
+    for j in among[own & theirs].tolist():
+        limit = SHARED_MAX if named[i][0] == named[j][0] else SHARED_BY_KINDS_MAX
+        if (share := _shared(boxes, i, j)) > limit:
+            return j, share, limit
+    return None
 
 
 def _shared(boxes: Boxes, i: int, j: int) -> float:
     """Intersection over union of two boxes, by points spread evenly over the smaller one."""
-    volume = 8 * boxes.half.prod(1)
-    small, large = (i, j) if volume[i] <= volume[j] else (j, i)
+    (volume, small), (most, large) = sorted((8 * float(boxes.half[k].prod()), k) for k in (i, j))
     points = boxes.center[small] + _SPREAD * boxes.half[small] @ boxes.axes[small]
     inside = np.abs((points - boxes.center[large]) @ boxes.axes[large].T) <= boxes.half[large] + SHARED_SLACK_M
-    both = float(inside.all(1).mean()) * volume[small]
-    return float(both / (volume[i] + volume[j] - both))
+    both = float(inside.all(1).mean()) * volume
+    return both / (volume + most - both)
 
 
 def _lengths_are_sound(lengths: list[float], what: str, category: str, findings: Findings) -> bool:

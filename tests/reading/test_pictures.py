@@ -117,19 +117,19 @@ def test_boxes_in_one_place_are_those_of_a_plain_search(places: list[tuple[str, 
     axes: Any = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     boxes = [(name, OrientedBox(center=(x / 4, y / 4, 1), lengths=(1, 1, 1), axes=axes)) for name, x, y in places]
     names = [f"{name} #{sum(other == name for other, _, _ in places[:n])}" for n, (name, _, _) in enumerate(places)]
-    told: dict[str, list[tuple[float, str]]] = {}
+    told: dict[str, list[tuple[float, float, str]]] = {}
     for i, (name, x, y) in enumerate(places):
         for j, (other, u, v) in list(enumerate(places))[i + 1 :]:
             both = max(0.0, 1 - abs(x - u) / 4) * max(0.0, 1 - abs(y - v) / 4)
             share = both / (2 - both)
-            if share > (0.5 if name == other else 0.9):
+            if share > (limit := 0.5 if name == other else 0.9):
                 for category in {name, other}:
-                    told.setdefault(category, []).append((share, f"{names[i]} and {names[j]}"))
+                    told.setdefault(category, []).append((round(share, 4), limit, f"{names[i]} and {names[j]}"))
                 break
     findings = Findings()
     check_repeats(boxes, findings)
     assert [(one.subject, one.measured, one.limit) for one in findings.items] == [
-        (category, pytest.approx(max(pairs)[0], abs=1e-4), 0.5) for category, pairs in sorted(told.items())
+        (category, pytest.approx(max(pairs)[0], abs=1e-4), max(pairs)[1]) for category, pairs in sorted(told.items())
     ]
     for one in findings.items:
-        assert f": {', '.join(pair for _, pair in told[one.subject])} share" in one.message
+        assert f": {', '.join(pair for _, _, pair in told[one.subject])} share" in one.message
