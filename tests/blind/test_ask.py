@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from pipeline.core.errors import ConfigError, StoreError
 from pipeline.llm.base import Image, ModelSpec, Provider, ProviderTerms, Reply, Request, Usage
 from pipeline.llm.budget import Money, PriceTable
 from pipeline.llm.failures import ModelError
-from tests.environment import pace
+from tests.environment import fastest_s, pace
 from tests.llm.asking import table
 
 MIXED = [
@@ -219,10 +218,11 @@ def test_a_second_run_asks_nothing_and_gives_the_same(tmp_path: Path) -> None:
 def test_a_second_run_of_5000_questions_takes_two_seconds_at_most(tmp_path: Path) -> None:
     questions = table([{"text": f"Which is number {n}?", "options": ["A. red", "B. blue"]} for n in range(5000)])
     ask_one(Scripted(says("B")), questions, tmp_path)
-    start = time.process_time()
-    asked = ask_one(Scripted(says("B")), questions, tmp_path)
-    assert asked.run["m"].cached == 5000
-    assert time.process_time() - start < 2 * pace()
+
+    def again() -> None:
+        assert ask_one(Scripted(says("B")), questions, tmp_path).run["m"].cached == 5000
+
+    assert fastest_s(again) < 2 * pace()
 
 
 def test_failures_are_rows_and_are_tried_again_by_the_next_run(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from pipeline.scoring.figures import SAMPLES, composed, rows_of, sampled
 from pipeline.scoring.leaderboard import MODELS_LEAST, _item_rest, leaderboard
 from pipeline.scoring.score import ScoreResults, _mean_of, scored, scored_people
 from tests.benchmarks.ergeobench.test_score import geo
-from tests.environment import pace
+from tests.environment import fastest_s, pace
 from tests.scoring.made import file_of, said, vsi
 
 NAN = float("nan")
@@ -107,9 +106,8 @@ def test_many_questions_take_a_moment() -> None:
     n = 100_000
     marks, scenes = np.random.default_rng(0).random(n), [str(i % 1000) for i in range(n)]
     figures = [Figure(str(t), "task", tuple(range(t, n, 8))) for t in range(8)]
-    start = time.process_time()
-    rows_of([*figures, Figure("all", parts=tuple(f.name for f in figures))], "score", marks, scenes)
-    assert time.process_time() - start < 3 * pace()
+    figures.append(Figure("all", parts=tuple(f.name for f in figures)))
+    assert fastest_s(lambda: rows_of(figures, "score", marks, scenes)) < 3 * pace()
 
 
 # ---- models side by side
