@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
 from pipeline.core.errors import StoreError
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest_of
 from pipeline.engine.code import code_digest
 from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import RawInput
 from pipeline.engine.manifest import RESULTS, SHORT, Entry, Lineage, Manifest, ReusedPack, Why
-from pipeline.engine.stage import STORE, Stage, StageContext, always_complete
+from pipeline.engine.stage import STORE, Stage, StageContext, always_complete, no_other_files
 from pipeline.engine.store import Result, Store
 
 WHOLE: Final = "build/all"  # the unit of the stages of the whole build
@@ -230,6 +231,42 @@ class Planner:
                 if is_full and (are_whole or self._are_sound(store, bits, before)):
                     found.append(ReusedPack.of(before, bits, table))
         return found
+
+    def reusable_units(self, wanted: Sequence[Stage], packs: Iterable[str], are_whole: bool) -> Iterator[list[Entry]]:
+        """The rows of those units in some packs of the last manifest that stay as they are, unit by unit.
+
+        Where a whole build made that manifest, its rows were made from one another: what can differ are settings and
+        code, raw data and human input.
+
+        Args:
+            wanted: the stages of scenes, which a unit has all been through.
+            packs: by the bits of their units' hash.
+            are_whole: whether all results are known to be whole.
+        """
+        before, store, names = self.previous, Store(self._folder / STORE), {stage.name for stage in wanted}
+        whole = before.results({WHOLE})
+        for bits in packs:
+            if bits not in before.planned or not (are_whole or self._are_sound(store, bits, before)):
+                continue
+            rows = grouped(before.pack(bits).values(), lambda entry: entry.unit)
+            for unit, entries in rows.items():
+                own = {entry.stage: entry for entry in entries}
+                outputs = whole | {name: {unit: entry.output} for name, entry in own.items() if entry.output}
+                is_full = unit in self.inputs and own.keys() == names <= outputs.keys()
+                if is_full and all(self._is_as_before(stage, own[stage.name], outputs) for stage in wanted):
+                    yield entries
+
+    def _is_as_before(self, stage: Stage, before: Entry, outputs: Outputs) -> bool:
+        """Whether the same step gives a row again, if the results that it takes are those of the last manifest."""
+        raw = self.inputs[before.unit]
+        spec = self._spec(stage, raw if stage.needs_roots else None)
+        if (before.config, before.code) != (spec.config, spec.code):
+            return False
+        if not stage.needs_roots and stage.other_files is no_other_files:
+            return True
+        taken = spec.taken(before.unit, outputs)
+        step = Step(spec, before.unit, before, {})
+        return taken is not None and step.decide(taken, raw, self._folder).key == before.key
 
     def _are_sound(self, store: Store, bits: str, manifest: Manifest) -> bool:
         """Whether all results of the scenes in a pack are there, whole and undamaged."""

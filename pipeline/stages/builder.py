@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -170,15 +171,20 @@ class Builder:
     def _dry_run(self, planner: Planner) -> Outcome:
         plan, signatures, groups = self._outcome(), self._signatures(planner), groups_of(self._wanted(), self.config)
         are_whole = bool(self._previous) and self._stat_cache.are_results_as_noted
+        of_scenes = [stage for stage in self._wanted() if stage.unit == "scene"]
         rows, reused = plan.entries, planner.reusable_packs(signatures, are_whole)
         for pack in reused:
-            rows.reuse(pack, [stage.name for stage in self._wanted() if stage.unit == "scene"])
+            rows.reuse(pack, [stage.name for stage in of_scenes])
         if len(reused) == len(signatures) - 1 and (of_all := planner.reusable_build(signatures, are_whole)):
             rows.reuse(of_all, [stage.name for stage in self._wanted() if stage.unit == "build"])
             rows.planned = signatures
             return plan
         packs = rows.reused_packs
-        units = [unit for unit in planner.inputs if rows.pack_of(unit) not in packs]
+        others, same = [bits for bits in self._previous.packs if bits not in packs], set[str]()
+        for entries in planner.reusable_units(of_scenes, others, are_whole):
+            rows.add(replace(entry, why="reused") for entry in entries)
+            same.add(entries[0].unit)
+        units = [unit for unit in planner.inputs if rows.pack_of(unit) not in packs and unit not in same]
         for group in groups:
             rounds: Sequence[list[str] | None] = [None] if group[0].unit == "build" else rounds_of(units)
             for own in rounds:
