@@ -68,8 +68,7 @@ def by_number(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
             fits = (np.bincount(sort, lacking, sorts) == 0) & np.isfinite(usual)
             mine = train & fits[sort]
             factor = _medians(truth[mine] / own[mine], sort[mine], sorts)
-            won = np.bincount(sort[mine], mean_relative_accuracies(own * factor[sort], truth)[mine], sorts)
-            earned = won / np.maximum(np.bincount(sort[mine], minlength=sorts), 1)
+            earned = np.bincount(sort[mine], mean_relative_accuracies(own * factor[sort], truth)[mine], sorts)
             better = fits & (np.round(earned - best, _DECIMALS) > 0)
             best[better], mine = earned[better], there & better[sort]
             guess[mine] = own[mine] * factor[sort[mine]]

@@ -46,11 +46,6 @@ APART: Final[dict[str, Callable[..., Iterator[Any]]]] = {
     "stops": stops.stops,
     "oracle": answers.scans,
     "oracle-panoramas": answers.panoramas,
-    "oracle-exams": answers.exams,
-    "oracle-cities": answers.sample_cities,
-    "oracle-city-starts": answers.city_starts,
-    "guess-panoramas": guesses.panoramas,
-    "guess-cities": guesses.cities,
 }
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from rich.table import Table
 
-from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.view import CityView
@@ -19,25 +18,18 @@ from pipeline.benchmarks.cityeqa.wording import Phrase
 from pipeline.benchmarks.ergeobench.rules import COMMON_SENSE, SPATIAL
 from pipeline.benchmarks.vsi.rules import PROFILES
 from pipeline.core.identity import digest
-from pipeline.core.schema import AnyScene
 from pipeline.core.tables import selected_questions
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
-from pipeline.samples.drive import argoverse2
 from pipeline.worlds.city.facts import CityScene
 from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.panorama.facts import PanoramaScene
 from pipeline.worlds.registry import READERS, WORLDS
 from tests.bench.builds import CAP, profile_tasks, raw_scenes, read_scenes
 from tests.bench.measuring import Figure, temporary, timed
-from tests.benchmarks.cityeqa.cities import ill_answered, ill_supplemented, sample, small, tasks_of
-from tests.benchmarks.embodied4c import logs
+from tests.benchmarks.cityeqa.cities import ill_answered, tasks_of
 from tests.benchmarks.ergeobench.made import for_oracle, selected, street
 from tests.environment import REAL_DATA
-from tests.oracles import exam_flights
-from tests.oracles.exam_answers import Log
-from tests.oracles.exam_arms import Episode
-from tests.oracles.exam_check import SLACK, answered_again, every_question
 from tests.oracles.panorama_answers import answers, bare
 from tests.oracles.scan_answers import SECTORS, OracleScene
 from tests.tables import candidates
@@ -163,32 +155,6 @@ def panoramas(root: str = "", cap: str = str(CAP)) -> Shown:
     yield Figure(f"wrong of {counts.total()}", wrong, "", 0)
 
 
-# Exams
-
-
-def exams(count: str = "100") -> Shown:
-    """All that can be asked of so many random logs of each embodiment."""
-    found: dict[str, tuple[int, list[str]]] = defaultdict(lambda: (0, []))
-
-    def hold(what: str, scene: AnyScene, answer: Callable[..., str | float | None], slack: float = SLACK) -> None:
-        asked, wrong = answered_again(every_question(scene), answer, slack)
-        found[what] = found[what][0] + asked, found[what][1] + wrong
-
-    reader = READERS["argoverse2"]
-    for seed in range(int(count)):
-        with temporary() as folder:
-            argoverse2.write_log(folder, logs.random_plan(seed))
-            (ref,) = reader.scenes(folder).scenes
-            hold("drives", reader.read(SceneFiles(folder, ref)), Log(folder / ref.files[0]).answer)
-        flight = logs.flight(seed)
-        hold("flights", flight, exam_flights.Poses(flight).answer, exam_flights.SLACK)
-    for episode in logs.episodes(range(int(count))):
-        hold("arms", episode, Episode(episode).answer)
-    for what, (asked, wrong) in found.items():
-        yield from wrong[:5]
-        yield Figure(f"{what}: of {asked} questions answered otherwise", len(wrong), "", 0)
-
-
 # Cities
 
 PROOFS: Final = 4_000
@@ -245,23 +211,3 @@ def cities(path: str = str(REAL_DATA / "city" / "monaco.osm.gz")) -> Shown:
         cost, lone = timed(lambda count=count: proofs(view, count))
         yield Figure(f"{count} proofs, {lone} lead to one thing", cost.cpu_s, "s", 10.0, baseline=fewer)
         fewer = cost.cpu_s
-
-
-def sample_cities() -> Shown:
-    """Tasks of three sample cities, answered again."""
-    for name in SAMPLES:
-        tasks = tasks_of(sample(name), CityRules(raw_tasks_per_category=40))[0]
-        yield from _told(name, tasks, ill_answered(sample(name), tasks))
-
-
-def city_starts(count: str = "1000", first: str = "0") -> Shown:
-    """Starts, texts and answers of tasks in random cities, two categories of each."""
-    tasks: list[dict[str, Any]] = []
-    wrong: list[str] = []
-    rules, names = CityRules(raw_tasks_per_category=2), tuple(CITYEQA.by_name())
-    for seed in range(int(first), int(first) + int(count)):
-        scene = small(seed)
-        own = tasks_of(scene, rules, *(names[(seed + turn) % len(names)] for turn in (0, 3)))[0]
-        tasks += own
-        wrong += [f"{scene.id}: {what}" for what in (*ill_supplemented(scene, own, rules), *ill_answered(scene, own))]
-    yield from _told(f"{count} cities", tasks, wrong)

@@ -1,4 +1,4 @@
-"""How far questions are answered from their text alone; those of random scenes in `tests.bench.leaks`."""
+"""How far VSI-Bench's questions are answered from their text alone; random scenes' in `tests.bench.leaks`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
-from pipeline.benchmarks.cityeqa.rules import CityRules
-from pipeline.benchmarks.ergeobench.columns import table
 from pipeline.blind import priors
 from pipeline.blind.attack import PreparedTask, standard_error, stress_test, tasks_of
 from pipeline.blind.config import PruneConfig
@@ -20,41 +18,10 @@ from pipeline.blind.features import encode
 from pipeline.blind.forest import FittedForest, on_all_cores, score_fold
 from pipeline.blind.items import BlindItem, folds_of, make_item
 from pipeline.blind.prune import prune
-from pipeline.core.tables import selected_questions
 from pipeline.metrics.mra import mean_relative_accuracies
-from tests.bench.answers import SAMPLES, panorama_scenes
-from tests.bench.builds import CAP
 from tests.bench.measuring import Figure, peak_mib, timed
-from tests.benchmarks.cityeqa.cities import sample
-from tests.benchmarks.cityeqa.cities import tasks_of as city_tasks
-from tests.benchmarks.ergeobench.made import selected
 from tests.environment import REAL_DATA
-from tests.oracles import city_guesses, panorama_guesses
 from tests.tables import read_questions
-
-# ERGeoBench and CityEQA: rules that only read
-
-
-def panoramas(root: str = "", cap: str = str(CAP)) -> Iterator[Figure]:
-    """What who only reads earns above chance, of 150 drawn streets or of the panoramas of a folder."""
-    found = [selected_questions(selected(scene, None, int(cap))) for scene in panorama_scenes(root, 150)]
-    rows: list[dict[str, Any]] = [row for asked in found for row in table(asked, ()).to_pylist()]
-    best: dict[str, tuple[float, str, float, int]] = {}
-    for (task, rule), (count, share, luck, error) in panorama_guesses.earned(rows).items():
-        best[task] = max(best.get(task, (-1.0, "", 0.0, 0)), (share - luck, rule, error, count))
-    for task, (more, rule, error, count) in best.items():
-        yield Figure(f"{task}, {count} questions: {rule}, ± {error:.3f}", more)
-
-
-def cities() -> Iterator[Figure]:
-    """What rules earn on the tasks of the sample cities beyond chance; of few questions no share tells much."""
-    rows = [row for name in SAMPLES for row in city_tasks(sample(name), CityRules())[0]]
-    for (kind, rule), (count, share, luck) in city_guesses.earned(rows).items():
-        what = f"{kind}, {count} questions: {rule}, {share:.2f} earned, {luck:.2f} by chance"
-        yield Figure(what, share - luck, "", 0.08 if count >= 12 else None)
-
-
-# VSI-Bench
 
 TESTED_S, PRUNED_S = 1.2e-3, 8e-3  # most processor seconds of a question: one test, and with tau
 TAU = 0.1

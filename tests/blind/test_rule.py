@@ -325,7 +325,8 @@ def test_shares_of_answers_are_rounded_and_half_of_what_is_removed_may_be_droppe
 
 
 @pytest.mark.parametrize(
-    ("answers", "constant"), [([0] * 10 + [2] * 10, True), ([0] * 10 + [1] * 10, False), ([2] * 20, False)]
+    ("answers", "constant"),
+    [([0] * 10 + [2] * 10, True), ([0] * 19 + [1], True), ([0] * 18 + [1] * 2, False), ([2] * 20, False)],
 )
 def test_who_says_one_thing_whenever_it_says_something_is_a_constant(answers: list[int], constant: bool) -> None:
     """Of two answers; the third number stands for none."""

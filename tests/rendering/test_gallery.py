@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pyarrow.parquet as pq
@@ -16,17 +17,25 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from flows.cli.gallery import EACH, files, make_gallery
 from flows.cli.release_reader import open_build
-from flows.cli.show import details_of
 from flows.orchestration.saved_build import save_if_successful
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
+from pipeline.core.findings import doubt
 from pipeline.core.tables import CHECKSUMS
 from pipeline.core.video_spec import video_file
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.sheet import Sheet, SheetPart
-from pipeline.rendering.details import dropped, guessed
+from pipeline.rendering.details import detail, dropped, guessed
 from pipeline.rendering.examples import in_turn, margin
-from pipeline.rendering.gallery import DETAILS, GalleryHeader, GalleryRejection, gallery, one_page
+from pipeline.rendering.gallery import (
+    DETAILS,
+    GalleryHeader,
+    GalleryQuestion,
+    GalleryRejection,
+    Picture,
+    gallery,
+    one_page,
+)
 from pipeline.rendering.near_misses import some_of_each
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
@@ -349,14 +358,14 @@ def test_a_changed_file_of_a_build_is_named(built: Path) -> None:
         open_build(built.parent / "meta")
 
 
-@pytest.mark.slow
-def test_doubts_are_those_about_what_a_question_names(built: Path) -> None:
-    opened = open_build(built)
-    rows = provenance(built)
-    for one, row in zip(details_of(opened, rows, maps=False), rows, strict=True):
-        named = set(row["operands"])
-        assert {f.subject for f in one.doubts[: one.touched]} <= named
-        assert not {f.subject for f in one.doubts[one.touched :]} & named
+def test_doubts_are_those_about_what_a_question_names_first() -> None:
+    found = [doubt(name, subject, "", "") for name, subject in (("one", "lamp"), ("two", "bed"), ("three", "sofa"))]
+    scene: Any = SimpleNamespace(findings=(*found, found[1].model_copy(update={"severity": "fixed"})))
+    row: dict[str, Any] = defaultdict(lambda: None, operands=["bed"])
+    shown: Any = None
+    made = detail(shown, row, scene, [], None)
+    assert [one.name for one in made.doubts] == ["two", "two", "one", "three"]
+    assert (made.touched, made.doubtful) == (2, ("two",))
 
 
 def test_nothing_that_a_name_says_becomes_markup_or_ends_a_script() -> None:
@@ -371,6 +380,13 @@ def test_nothing_that_a_name_says_becomes_markup_or_ends_a_script() -> None:
     assert all("\u2028" not in made[name].decode() for name in made if name.startswith("data/"))
     assert "<img src=x" not in handed(made["data/details-0000.js"])["7.0"]
     assert handed(made["data/rows-0000.js"])[0][4] == MARKUP  # which the page puts in as text
+
+
+def test_a_thumbnail_is_the_first_picture_and_of_a_drawing_its_map_alone() -> None:
+    detail: Any = None
+    svg, still = Picture("a.svg", ""), Picture("b.jpg", "")
+    shown = [GalleryQuestion(detail, pictures).thumbnail for pictures in ([svg, still], [still], [])]
+    assert shown == ["a.svg#map", "b.jpg", ""]
 
 
 def test_replies_are_counted_by_model_and_form() -> None:

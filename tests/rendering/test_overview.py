@@ -60,7 +60,11 @@ def like(picture: Any, colour: tuple[int, int, int]) -> Any:
 
 def test_marked_is_what_the_question_names_at_its_true_size() -> None:
     row = {"id": 7, "operands": ["bed", "lamp"], "text": "How far is the bed from the lamp?", "answer": "5.1"}
-    orange = like(drawn(asked(row)), ORANGE)
+    picture = drawn(asked(row))
+    orange, ink = like(picture, ORANGE), (picture[:, :600] != 255).any(axis=(1, 2))
+    assert np.flatnonzero(np.diff(ink))[[0, 1, 2, 3, -4, -3, -2, -1]].tolist() == [
+        40, 66, 85, 99, 523, 543, 556, 570,
+    ], "title and line above the map, question and answer below it"  # fmt: skip
     # 4 m² of bed and 1 m² of lamp, less their outlines and the path
     assert 0.85 * 5 < orange.sum() / PER_M**2 <= 5
     _, columns = np.nonzero(orange)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from html import unescape
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -22,13 +24,16 @@ from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.core.tables import REJECTIONS
 from pipeline.release.released import Released
 from pipeline.rendering.examples import KEPT, drawn
-from pipeline.rendering.figures import funnel
+from pipeline.rendering.figures import FindingFigure, findings_of, funnel
 from pipeline.rendering.glossary import glossary
 from pipeline.rendering.near_misses import (
     NearMiss,
     distinct_digits,
+    gauge,
     near_miss_figure,
     nearest_refused,
+    plan,
+    sheet_of,
     significant_digits,
 )
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
@@ -158,6 +163,15 @@ def test_what_chooses_is_told_apart_from_rules_for_every_benchmark() -> None:
         assert benchmark.card.chosen <= set(glossary(benchmark.name)), benchmark.name
 
 
+def test_findings_are_counted_by_name_the_most_frequent_first() -> None:
+    told: Any = SimpleNamespace(
+        findings=[("s/1", "a", "doubt", "x"), ("s/2", "b", "doubt", "z"), ("s/1", "b", "doubt", "y")]
+    )
+    assert findings_of(told) == [
+        FindingFigure("b", "doubt", 2, 2, "s/1: y"), FindingFigure("a", "doubt", 1, 1, "s/1: x"),
+    ]  # fmt: skip
+
+
 def test_the_near_miss_is_measured_nearest_to_its_limit(tmp_path: Path) -> None:
     def row(number: int, reason: str, measured: float | None, limit: float | None, **more: Any) -> dict[str, Any]:
         told = {"id": number, "scene": "a/one", "task": "t", "operands": [str(number)], "role": None, "unit": "deg"}
@@ -171,6 +185,7 @@ def test_the_near_miss_is_measured_nearest_to_its_limit(tmp_path: Path) -> None:
         row(5, "over_cap", 10.01, 10.0),  # held every rule
         row(6, "video_not_examined", None, None),
         row(7, "not_unique", 2.0, 1.0, scene="a/two"),
+        row(8, "too_few", 5.0, None, scene="a/three"),
     ]
     (tmp_path / "rejected").mkdir()
     pq.write_table(pa.Table.from_pylist(rows, REJECTIONS), tmp_path / "rejected" / FILE)
@@ -181,6 +196,11 @@ def test_the_near_miss_is_measured_nearest_to_its_limit(tmp_path: Path) -> None:
     }
     near = nearest.of_reasons["t", "near_sector_boundary"]
     assert (near.measured, near.limit, near.unit) == ("8.9", "10", "deg")
+
+
+def drawn_as(svg: str) -> str:
+    """A digest of all shapes and texts of a drawing, without its style."""
+    return hashlib.sha256(svg.partition("</style>")[2].encode()).hexdigest()[:12]
 
 
 def test_the_near_miss_is_drawn_with_what_was_measured_and_its_limit() -> None:
@@ -194,6 +214,7 @@ def test_the_near_miss_is_drawn_with_what_was_measured_and_its_limit() -> None:
     (line,) = measured(svg, "map", "objects_too_far_apart")
     assert line.length_m == pytest.approx(4.0, abs=1e-3)
     assert {"bed", MARKUP, "4 m", "limit 3.5"} <= set(texts(svg))
+    assert drawn_as(svg) == "2d719381b18c", "as it was looked at"
     alone = near_miss_figure(near, None)
     assert not parts(alone.decode(), "map")
     (part,) = parts(alone.decode(), "gauge")
@@ -208,6 +229,12 @@ def test_of_a_city_a_near_miss_shows_the_thing_of_its_id_among_its_neighbours() 
     drawn = (near_miss_figure(near, TopDownMap(things=shops)) or b"").decode()
     assert drawn.count('class="a dot"') == 2  # the thing, and what was measured
     assert 20 <= drawn.count('class="thing"') <= 25
+    assert drawn_as(drawn) == "596c3057c48a", "the wedge to the left, of less than the limit"
+    whole = sheet_of("", [gauge(measured, limit, "m", "refused") for measured, limit in ((2, 10), (-4, -1), (7, 0))])
+    assert drawn_as(whole.decode()) == "b979a283d966", "lines from zero on, or from the lower one if that is below"
+    for count, named in ((8, 8), (9, 1)):
+        part = plan(TopDownMap(things=shops[:count]), ["bakery"])
+        assert part.canvas.elements().count("bakery</text>") == named
 
 
 @pytest.mark.slow
@@ -221,6 +248,7 @@ def test_every_near_miss_of_the_page_is_drawn(page: str) -> None:
 def test_numbers_are_told_apart_and_have_no_exponent() -> None:
     assert distinct_digits(9.9996, 10.0) == ("9.9996", "10")
     assert distinct_digits(2.0, 2.0) == ("2", "2")
+    assert distinct_digits(1.0000000123, 1.0) == ("1.00000001", "1")
     assert [significant_digits(value) for value in (0.00001234, 123456.0, 0.0)] == ["0.00001234", "123456", "0"]
 
 

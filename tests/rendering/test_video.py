@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
 from collections.abc import Iterator
@@ -11,10 +12,12 @@ import av
 import numpy as np
 import pytest
 
+from pipeline.core.files import write_atomically
 from pipeline.core.video_spec import VideoSpec
+from pipeline.formats.videos import VideoError, read_video
 from pipeline.release.contamination import NEAR_BITS
 from pipeline.rendering.clip import clip
-from pipeline.rendering.sampled import video_identity
+from pipeline.rendering.sampled import FrameCheck, check_videos, sampled_rows, video_identity, write_sampled
 from pipeline.rendering.video import at_pace, encode, fit
 
 BARS = VideoSpec(size=(640, 480))
@@ -143,3 +146,66 @@ def test_a_clip_begins_with_the_frame_on_screen_then(from_s: int, tmp_path: Path
     assert len(images) == cut.frames == 76 - 30 * from_s
     assert all(np.array_equal(a, b) for a, b in zip(images, whole[30 * from_s :], strict=False))
     assert container.streams.video[0].start_time == 0
+
+
+# ---- the identity of sampled frames: what is written, and what a folder of other videos differs in
+
+
+FORM = VideoSpec(size=(64, 48))
+
+
+def film(folder: Path, scene: str, frames: int = 20, brighter: int = 0) -> Path:
+    pictures = [np.full((48, 64, 3), 10 * n + brighter, np.uint8) for n in range(frames)]
+    path = folder / f"{scene}.mp4"
+    write_atomically(path, encode(iter(pictures), 10, 0, FORM).raw)
+    return path
+
+
+def found(folder: Path, rows: list[dict[str, object]]) -> list[FrameCheck]:
+    return list(check_videos(folder, rows))
+
+
+def test_digests_are_those_of_the_decoded_pixels(tmp_path: Path) -> None:
+    path = film(tmp_path, "made/a")
+    pictures = [hashlib.sha256(picture.tobytes()).hexdigest() for picture in read_video(path)]
+    rows = sampled_rows(path, "made/a", 10, [4, 32], 20)
+    assert [(r["budget"], r["k"], r["index"], r["time_s"]) for r in rows[:4]] == [
+        (4, 0, 0, 0.0),
+        (4, 1, 6, 0.6),
+        (4, 2, 12, 1.2),
+        (4, 3, 19, 1.9),
+    ]
+    assert [r["index"] for r in rows[4:]] == list(range(20))  # a shorter video has no more
+    assert [r["sha256"] for r in rows] == [pictures[r["index"]] for r in rows]
+    with pytest.raises(VideoError, match="it has 20 frames, and 21 were written"):
+        sampled_rows(path, "made/a", 10, [4], 21)
+
+
+def test_a_folder_is_told_from_that_of_the_release(tmp_path: Path) -> None:
+    rows = [
+        r for s in ("made/a", "made/b", "made/c", "made/d") for r in sampled_rows(film(tmp_path, s), s, 10, [4], 20)
+    ]
+    assert all(one.is_same and one.same == 4 for one in found(tmp_path, rows))
+    film(tmp_path, "made/a", brighter=3)
+    film(tmp_path, "made/b", frames=21)
+    (tmp_path / "made/c.mp4").unlink()
+    (tmp_path / "made/d.mp4").write_bytes(b"no video")
+    one, two, three, four = found(tmp_path, rows)
+    assert (one.same, one.differ) == (0, (0, 6, 12, 19))
+    assert two.problem == "has 21 frames, and that of the release 20"
+    assert three.problem == "is missing"
+    assert four.problem.startswith("not a readable video") or "cannot be read" in four.problem
+
+
+def test_sampled_videos_have_the_very_frames_and_are_enough(tmp_path: Path) -> None:
+    rows = sampled_rows(film(tmp_path, "made/a"), "made/a", 10, [1, 8], 20)
+    written = list(write_sampled(tmp_path, tmp_path / "out", rows))
+    assert [(one.video, one.same, one.differ) for one in written] == [
+        ("1_frame/made/a.mp4", 1, ()),
+        ("8_frame/made/a.mp4", 8, ()),
+    ]
+    assert all(one.is_same for one in found(tmp_path / "out", rows))  # without the delivered video beside them
+    film(tmp_path, "made/a", brighter=3)
+    (refused,) = write_sampled(tmp_path, tmp_path / "other", rows)
+    assert refused.differ
+    assert not (tmp_path / "other").exists()

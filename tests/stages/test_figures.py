@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
-from pipeline.core.parquet import read_table
-from pipeline.core.tables import selected_questions
+from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.parquet import read_table, table_bytes
+from pipeline.core.tables import SELECTED, selected_questions
 from pipeline.core.video_spec import VideoSpec
+from pipeline.drawing.sheet import Sheet, StillPicture
 from pipeline.engine.manifest import Outcome
+from pipeline.engine.stage import STORE, StageContext
+from pipeline.engine.store import Store
 from pipeline.release.media import drawings_of, pictures_of
+from pipeline.stages import figures
 from pipeline.stages.figures import _Video
 from tests.builds import build, results_of
 from tests.worlds.indoor.readers.broken_metadata import write_sound
@@ -55,13 +63,35 @@ def test_only_what_changed_is_drawn_again_and_what_is_gone_too(meta: Path, tmp_p
     assert {p: p.read_bytes() for p in before} == before
 
 
-@pytest.mark.slow
-def test_drawings_of_questions_that_are_no_longer_asked_go(meta: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    many = set(_files(out, build(meta, out, figures=True)))
-    few = set(_files(out, build(meta, out, figures=True, select={"per_scene_and_task": 1})))
-    assert few < many
-    assert set((out / "pictures").rglob("*.*")) == few
+@pytest.mark.parametrize("png", ["video", "all"])
+def test_what_is_written_of_drawings_with_and_without_pictures_and_what_goes(
+    png: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second drawing has a picture of the video, and is written without it too."""
+    still = StillPicture(0.5, np.zeros((6, 8, 3), np.uint8), "")
+    sheets = [(1, Sheet("one", ())), (2, Sheet("two", (), stills=[still]))]
+    benchmark = SimpleNamespace(
+        drawings=SimpleNamespace(draw=lambda view, asked, video: sheets), view_of=lambda scene, settings: None
+    )
+    monkeypatch.setitem(BENCHMARKS, "drawn", benchmark)  # type: ignore[misc]
+    monkeypatch.setattr(figures, "read_scene", lambda raw: None)
+    folder, store = tmp_path / "pictures" / "made" / "a", Store(tmp_path / STORE)
+    rows = table_bytes(pa.Table.from_pylist([{"id": 1, "scene": "made/a"}], SELECTED))
+    results = {
+        stage: (("made/a", store.put(stage, "made/a", "0" * 32, raw, ".x")),)
+        for stage, raw in (("select", rows), ("describe", b""))
+    }
+    folder.mkdir(parents=True)
+    (folder / "9.svg").touch()  # of a question that is no longer asked
+    settings = {"benchmark": "drawn", "png": png, "form": asdict(VideoSpec())}
+    found = figures.run(StageContext("made/a", settings, tmp_path, results))
+    assert {path.name for path in folder.iterdir()} == {
+        "1.svg", "2.svg", "2.drawing.svg", "2.png", *(["1.png"] if png == "all" else []),
+    }  # fmt: skip
+    assert "<image" not in (folder / "2.drawing.svg").read_text()
+    assert figures.is_complete(found, tmp_path)
+    (folder / "2.png").unlink()
+    assert not figures.is_complete(found, tmp_path)
 
 
 def test_frames_leave_the_machine_only_where_they_may(tmp_path: Path) -> None:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from flows.cli.videos import verify_videos
-from pipeline.core.files import write_atomically
-from pipeline.core.video_spec import VideoSpec
+from pipeline.core.errors import RawDataError
 from pipeline.engine.config import build_config
-from pipeline.formats.videos import VideoError, read_video
-from pipeline.rendering.sampled import HASHED, FrameCheck, check_videos, sampled_rows, write_sampled
-from pipeline.rendering.video import encode
+from pipeline.rendering.sampled import HASHED, sampled_rows
 from pipeline.stages.builder import Builder
+from pipeline.stages.frames import _compare
 from pipeline.worlds.indoor.facts import IndoorScene
+from pipeline.worlds.registry import WORLDS
 from tests.builds import UNASKED, results_of, rows_of
 from tests.worlds.indoor.readers.test_scene_folders import write
 
@@ -65,64 +64,19 @@ def test_frames_are_those_examined_or_the_scene_is_left_out(
     assert "1 of 4 frames of budget 4 are others than those examined" in left_out.message
 
 
-# ---- the identity of sampled frames: what is written, and what a folder of other videos differs in
+def test_frames_that_are_others_than_those_examined_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"budget": budget, "index": n, "frames": 72} for budget in (4, 2) for n in (0, 9, 70, 71)[:budget]]
+    world = SimpleNamespace(examined_frames=lambda scene: scene.examined)
+    monkeypatch.setitem(WORLDS, "made", world)  # type: ignore[misc]
 
+    def compared(**examined: tuple[int, ...]) -> None:
+        scene: Any = SimpleNamespace(facts=SimpleNamespace(world="made"), examined={2: (0, 9), 4: (0, 9, 70, 71)})
+        scene.examined |= {int(name[1:]): numbers for name, numbers in examined.items()}
+        _compare(Path("made.mp4"), rows, scene, "made/a")
 
-FORM = VideoSpec(size=(64, 48))
-
-
-def film(folder: Path, scene: str, frames: int = 20, brighter: int = 0) -> Path:
-    pictures = [np.full((48, 64, 3), 10 * n + brighter, np.uint8) for n in range(frames)]
-    path = folder / f"{scene}.mp4"
-    write_atomically(path, encode(iter(pictures), 10, 0, FORM).raw)
-    return path
-
-
-def found(folder: Path, rows: list[dict[str, object]]) -> list[FrameCheck]:
-    return list(check_videos(folder, rows))
-
-
-def test_digests_are_those_of_the_decoded_pixels(tmp_path: Path) -> None:
-    path = film(tmp_path, "made/a")
-    pictures = [hashlib.sha256(picture.tobytes()).hexdigest() for picture in read_video(path)]
-    rows = sampled_rows(path, "made/a", 10, [4, 32], 20)
-    assert [(r["budget"], r["k"], r["index"], r["time_s"]) for r in rows[:4]] == [
-        (4, 0, 0, 0.0),
-        (4, 1, 6, 0.6),
-        (4, 2, 12, 1.2),
-        (4, 3, 19, 1.9),
-    ]
-    assert [r["index"] for r in rows[4:]] == list(range(20))  # a shorter video has no more
-    assert [r["sha256"] for r in rows] == [pictures[r["index"]] for r in rows]
-    with pytest.raises(VideoError, match="it has 20 frames, and 21 were written"):
-        sampled_rows(path, "made/a", 10, [4], 21)
-
-
-def test_a_folder_is_told_from_that_of_the_release(tmp_path: Path) -> None:
-    rows = [
-        r for s in ("made/a", "made/b", "made/c", "made/d") for r in sampled_rows(film(tmp_path, s), s, 10, [4], 20)
-    ]
-    assert all(one.is_same and one.same == 4 for one in found(tmp_path, rows))
-    film(tmp_path, "made/a", brighter=3)
-    film(tmp_path, "made/b", frames=21)
-    (tmp_path / "made/c.mp4").unlink()
-    (tmp_path / "made/d.mp4").write_bytes(b"no video")
-    one, two, three, four = found(tmp_path, rows)
-    assert (one.same, one.differ) == (0, (0, 6, 12, 19))
-    assert two.problem == "has 21 frames, and that of the release 20"
-    assert three.problem == "is missing"
-    assert four.problem.startswith("not a readable video") or "cannot be read" in four.problem
-
-
-def test_sampled_videos_have_the_very_frames_and_are_enough(tmp_path: Path) -> None:
-    rows = sampled_rows(film(tmp_path, "made/a"), "made/a", 10, [4, 8], 20)
-    written = list(write_sampled(tmp_path, tmp_path / "out", rows))
-    assert [(one.video, one.same, one.differ) for one in written] == [
-        ("4_frame/made/a.mp4", 4, ()),
-        ("8_frame/made/a.mp4", 8, ()),
-    ]
-    assert all(one.is_same for one in found(tmp_path / "out", rows))  # without the delivered video beside them
-    film(tmp_path, "made/a", brighter=3)
-    (refused,) = write_sampled(tmp_path, tmp_path / "other", rows)
-    assert refused.differ
-    assert not (tmp_path / "other").exists()
+    compared()
+    with pytest.raises(RawDataError, match="2 of 4 frames of budget 4 are others than those examined") as error:
+        compared(_4=(0, 9, 68, 69))
+    assert "the video has 72 frames, and frame 71 is its last here, 69 there" in str(error.value)
+    with pytest.raises(RawDataError, match="1 of 2 frames of budget 2"):
+        compared(_2=(0,))

@@ -14,6 +14,7 @@ from pipeline.core.errors import StoreError
 from pipeline.core.parquet import read_table, table_bytes
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import SELECTED, selected_questions
+from pipeline.engine.config import build_config
 from pipeline.engine.stage import STORE, StageContext
 from pipeline.engine.store import Result, Store
 from pipeline.llm.base import Image, Reply, Request, Text
@@ -22,7 +23,9 @@ from pipeline.llm.session import Session
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.review.review_bundle import make_review_bundle
 from pipeline.samples.common.encode import VideoWriter
+from pipeline.stages.author import AUTHOR, is_blindfolded
 from pipeline.stages.verify import doubts_in, is_complete, run, seen
+from tests.builds import UNASKED
 from tests.llm.asking import KEY, hosted, table
 from tests.llm.fake_server import running
 
@@ -143,3 +146,17 @@ def test_questions_that_another_version_selected_are_told_as_such() -> None:
     old = pa.Table.from_pylist([], SELECTED).drop_columns(["named"])
     with pytest.raises(StoreError, match="no column named: another version of scan2qa made them; run the build again"):
         selected_questions(old)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "video", "asked"),
+    [(["text"], True, True), (["text"], False, True), (["text", "video"], True, True), (["video"], False, False)],
+)
+def test_a_model_that_sees_is_not_asked_where_there_is_no_film(inputs: list[str], video: bool, asked: bool) -> None:
+    model = {"provider": "openai", "model": "m", "inputs": inputs}
+    config = build_config(
+        {"build": "b", "benchmark": "urbanvideo", "author": {"model": model}, "video": video} | UNASKED
+    )
+    assert AUTHOR.is_wanted(config) is asked
+    assert bool(AUTHOR.models(config)) is asked
+    assert is_blindfolded(config) is not asked

@@ -284,13 +284,19 @@ def test_people_decide_on_a_page_which_panoramas_are_indoors_and_the_build_heeds
     assert left[second.scene][0] == "dropped_by_fix"
 
 
-def test_a_lost_picture_is_made_again(built: Path) -> None:
+def test_a_lost_picture_and_a_changed_release_are_made_again_and_one_scene_where_it_alone_is_asked_for(
+    built: Path,
+) -> None:
+    Builder(config(built / "raw"), built / "out").build()
     path = sorted((built / "out" / "views" / "sample_panoramas" / IDS[1]).glob("*.jpg"))[0]
-    raw = path.read_bytes()
+    card = built / "out" / "release" / "README.md"
+    raw, written = path.read_bytes(), card.read_bytes()
     path.unlink()
-    again = ran(Builder(config(built / "raw"), built / "out").build())
-    assert ("views", IDS[1]) in again
-    assert path.read_bytes() == raw
+    card.write_bytes(b"mine")
+    assert ran(Builder(config(built / "raw"), built / "out").build()) == {("views", IDS[1]), ("export", "all")}
+    assert (path.read_bytes(), card.read_bytes()) == (raw, written)
+    alone = Builder(config(built / "raw"), built / "out").stage("views", [IDS[1]])
+    assert [(entry.unit.partition("/")[2], entry.why) for entry in alone.manifest] == [(IDS[1], "asked")]
 
 
 def test_without_pictures(built: Path, tmp_path: Path) -> None:

@@ -243,7 +243,7 @@ def _goes_on(view: CityView, oracle: Oracle, landmark: int, direction: int, pose
 @settings(max_examples=times(2, 3), deadline=None)
 @given(st.integers(0, 10_000))
 def test_starts_lie_as_they_should(seed: int) -> None:
-    """In any city, of any category. 1,000 cities: `python -m tests.bench.cities --starts 1000`."""
+    """In any city, of any category."""
     scene, rules = small(seed), CityRules(raw_tasks_per_category=1)
     rows, _ = tasks_of(scene, rules)
     assert ill_supplemented(scene, rows, rules) == []

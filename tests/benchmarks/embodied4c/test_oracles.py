@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,8 @@ from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion, r
 from tests.conftest import REAL_DATA
 from tests.oracles.exam_answers import Log
 from tests.oracles.exam_arms import Episode
-from tests.oracles.exam_check import answered_again, every_question, open_exam, step_of
+from tests.oracles.exam_check import SLACK as EXACT
+from tests.oracles.exam_check import answered_again, every_question, open_exam
 from tests.oracles.exam_flights import SLACK, Poses
 
 WORDLESS = {"air_lm_steps", "air_md", "air_st_camera"}  # of flights: held against hand-written answers elsewhere
@@ -38,6 +39,13 @@ def scenes(reader: str, root: Path) -> Iterator[tuple[Path, AnyScene]]:
         yield root / ref.files[0], READERS[reader].read(SceneFiles(root, ref))
 
 
+def held(scene: AnyScene, rows: list[dict[str, Any]], answer: Callable[..., Any], slack: float = EXACT) -> int:
+    """How many of the questions the oracle answers, all of them as they are."""
+    asked, wrong = answered_again(rows, answer, slack)
+    assert not wrong, f"{scene.id}: {len(wrong)} of {asked}: {wrong[:10]}"
+    return asked
+
+
 @pytest.mark.long
 def test_drives_of_plans(tmp_path: Path) -> None:
     for plan in (*PLANS.values(), logs.random_plan(1)):
@@ -45,8 +53,7 @@ def test_drives_of_plans(tmp_path: Path) -> None:
     checked = 0
     for folder, scene in scenes("argoverse2", tmp_path):
         rows = every_question(scene)
-        asked, wrong = answered_again(rows, Log(folder).answer)
-        assert not wrong, f"{scene.id}: {len(wrong)} of {asked}: {wrong[:10]}"
+        asked = held(scene, rows, Log(folder).answer)
         assert asked == len(rows), "the oracle knows all kinds"
         checked += asked
     assert checked >= 5000
@@ -57,13 +64,9 @@ def test_drives_of_plans(tmp_path: Path) -> None:
 def test_a_real_log_of_argoverse_2() -> None:
     ((folder, scene),) = scenes("argoverse2", REAL_DATA / "driving" / "av2")
     rows = every_question(scene)
-    asked, wrong = answered_again(rows, Log(folder).answer)
-    assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
-    assert asked == len(rows) >= 1418
+    assert held(scene, rows, Log(folder).answer) == len(rows) >= 1418
     shown = every_question(scene, gated=True)
-    asked, wrong = answered_again(shown, Log(folder).answer)
-    assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
-    assert 0.8 * len(rows) <= asked == len(shown) < len(rows)
+    assert 0.8 * len(rows) <= held(scene, shown, Log(folder).answer) == len(shown) < len(rows)
     assert not {"at_marking", "cl_lane"} & {row["operands"][0] for row in shown}, "no marking is drawn"
 
 
@@ -74,8 +77,7 @@ def test_real_labels_of_kitti() -> None:
     for _, scene in scenes("kitti_tracking", REAL_DATA / "driving" / "kitti"):
         log = Log.of_labels(REAL_DATA / "driving" / "kitti" / "label_02" / f"{scene.name}.txt")
         rows = every_question(scene)
-        asked, wrong = answered_again(rows, log.answer)
-        assert not wrong, f"{scene.id}: {len(wrong)} of {asked}: {wrong[:10]}"
+        asked = held(scene, rows, log.answer)
         assert asked == len(rows)
         checked += asked
         # Behind the car and beside it nobody labelled anything.
@@ -93,12 +95,9 @@ SEEN_OF_ARMS = {"arm_lm_net", "arm_mt", "arm_sm_net", "arm_st"}
 def test_a_real_episode_of_rlbench() -> None:
     ((_, scene),) = scenes("rlbench", REAL_DATA / "manipulation" / "rlbench")
     rows = every_question(scene.model_copy(update={"video": None}))  # its film has the gripper for a part of the time
-    asked, wrong = answered_again(rows, Episode(scene).answer)
-    assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
-    assert asked == len(rows) >= 55
+    assert held(scene, rows, Episode(scene).answer) == len(rows) >= 55
     shown = every_question(scene, gated=True)
-    asked, wrong = answered_again(shown, Episode(scene).answer)
-    assert not wrong, f"{len(wrong)} of {asked}: {wrong[:10]}"
+    held(scene, shown, Episode(scene).answer)
     assert {row["operands"][0] for row in shown} <= SEEN_OF_ARMS
     assert not [row for row in shown if "ball" in row["wording"]], "three balls lie there, of which the log knows one"
     assert not [row for row in shown if row["answer"].isdigit() and int(row["answer"]) % 5], "told to five centimetres"
@@ -114,8 +113,7 @@ def of_arms() -> list[tuple[AnyScene, list[dict[str, Any]]]]:
 def test_sample_episodes_of_arms(of_arms: list[tuple[AnyScene, list[dict[str, Any]]]]) -> None:
     checked = 0
     for scene, rows in of_arms:
-        asked, wrong = answered_again(rows, Episode(scene).answer)
-        assert not wrong, f"{scene.id}: {len(wrong)} of {asked}: {wrong[:10]}"
+        asked = held(scene, rows, Episode(scene).answer)
         assert asked == len(rows)
         checked += asked
     assert checked >= 4000
@@ -127,10 +125,8 @@ def test_random_flights() -> None:
     for seed in range(6):
         scene = logs.flight(seed)
         rows = every_question(scene)
-        asked, wrong = answered_again(rows, Poses(scene).answer, SLACK)
-        assert not wrong, f"{scene.id}: {len(wrong)} of {asked}: {wrong[:10]}"
+        checked += held(scene, rows, Poses(scene).answer, SLACK)
         assert {row["operands"][0] for row in rows} - WORDLESS <= {kind for kind in dir(Poses) if kind[:4] == "air_"}
-        checked += asked
     assert checked >= 1200
 
 
@@ -140,9 +136,7 @@ def test_in_films_of_random_flights_one_landmark_lies_beside_another() -> None:
         scene = logs.flight(seed).model_copy(update={"video": random_flight(seed).video})
         view = open_exam(scene, ExamRules(even_answers=False))
         rows = [row for row in EXAM_TASKS["R/P"].candidates(view).to_pylist() if row["reason"] is None]
-        asked, wrong = answered_again(rows, Poses(scene).answer)
-        assert not wrong, f"{scene.id}: {wrong[:10]}"
-        checked += asked
+        checked += held(scene, rows, Poses(scene).answer)
     assert checked > 50
 
 
@@ -203,16 +197,7 @@ def scene(start: tuple[float, float, float] = (0.0, 0.0, 30.0), heading: float =
 )
 def test_answers_of_flights_follow_from_their_poses(start: tuple[float, float, float], heading: float) -> None:
     made = scene(start, heading)
-    poses, checked = Poses(made), 0
-    for row in rows_over(start, heading):
-        kind, t_s, *more = row["operands"]
-        found = poses.answer(kind, float(t_s), *more)
-        checked += found is not None
-        if isinstance(found, str):
-            assert row["answer"] == found, row
-        elif found is not None:
-            assert abs(float(row["answer"]) - found) <= step_of(row) / 2 + 0.002 * abs(found), row
-    assert checked > 350
+    assert held(made, rows_over(start, heading), Poses(made).answer, 0.002) > 350
 
 
 def test_states_and_sequences_by_hand() -> None:

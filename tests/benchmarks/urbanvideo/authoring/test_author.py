@@ -32,7 +32,6 @@ from pipeline.llm.visual_inputs import visual_inputs
 from pipeline.questions.model_authoring import RefusedItemError, value_of
 from pipeline.questions.selection import select
 from pipeline.release.tables import provenance_table
-from pipeline.stages.author import AUTHOR, is_blindfolded
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
@@ -244,20 +243,6 @@ def test_proof_reaches_the_provenance() -> None:
         selected_questions(selected), [view().scene], {"generate": {"profile": "x"}, "rules": {}}
     ).to_pylist()
     assert row["proof"] == GOOD["proof"]
-
-
-@pytest.mark.parametrize(
-    ("inputs", "video", "asked"),
-    [(["text"], True, True), (["text"], False, True), (["text", "video"], True, True), (["video"], False, False)],
-)
-def test_a_model_that_sees_is_not_asked_where_there_is_no_film(inputs: list[str], video: bool, asked: bool) -> None:
-    model = {"provider": "openai", "model": "m", "inputs": inputs}
-    config = build_config(
-        {"build": "b", "benchmark": "urbanvideo", "author": {"model": model}, "video": video} | UNASKED
-    )
-    assert AUTHOR.is_wanted(config) is asked
-    assert bool(AUTHOR.models(config)) is asked
-    assert is_blindfolded(config) is not asked
 
 
 def test_a_model_that_sees_the_video_is_shown_it_and_its_objects_are_extracted(tmp_path: Path) -> None:
