@@ -65,6 +65,10 @@ def test_a_clip_is_a_share_of_the_video_within_limits() -> None:
         found = judged(scene, "Progress Evaluation", clip_share=share, clip_min_s=least, clip_max_s=40)
         assert {r["until_s"] - r["from_s"] for r in found if r["reason"] is None} == {length}
         assert [r["reason"] == "clip_too_short" for r in found] == [r["until_s"] < length for r in found]
+        near = judged(scene, "Proximity", clip_share=share, clip_min_s=least, clip_max_s=40)
+        three = [r for r in near if "three" in r["operands"][1] and r["until_s"] > length]  # of 20 and 25 s
+        short = {(r["reason"] == "clip_too_short", r["measured"] == length) for r in three}
+        assert short == {(length < 20, length < 20)}
         steps = [(e["value"], r["answer"]) for r in found for e in r["evidence"] or () if e["unit"] == "of the route"]
         assert set(steps[:1]) < set(steps) <= set(enumerate(ROUTE, start=1))
 

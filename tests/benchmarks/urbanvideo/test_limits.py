@@ -384,6 +384,9 @@ def test_ends_offer_what_is_not_on_the_way_to_the_goal(aside: float, passed: boo
         assert not any(name in offered for name in ("the gate", "the arch"))
     without = flight(motion([("fly forward", 60, 600)]), [*on_way, *off_way, *ends])
     assert on_the_way(FlightView(without, UrbanRules())) == frozenset()
+    for away, told in ((19.9, frozenset()), (20.1, {"the gate"})):  # twice what a landmark on the way is away at least
+        near = flight(motion(HOVER), [mark("the goal", 0, away), mark("the gate", 0, 12)], goal="the goal")
+        assert on_the_way(FlightView(near, UrbanRules())) == told
 
 
 @pytest.mark.parametrize(("shown", "reason"), [(12.2, "end_not_tracked"), (11.8, "start_is_end")])

@@ -740,6 +740,13 @@ def going(kind: str, speeds: list[float], lasts_s: float = 8.0, waits: float = 0
     return drive_of(times_s, actors=tuple(actors), **facts)
 
 
+def halting(step_m: float) -> DriveScene:
+    """Pedestrians who go every other second, of a log that tells each second."""
+    way = step_m * np.ceil(np.arange(13) / 2)
+    actors = [thing(name, np.stack([way, 0 * way, 0 * way], -1), kind="pedestrian") for name in "abc"]
+    return drive_of(np.arange(13.0), actors=tuple(actors))
+
+
 def driver(speed_mps: float, grip_mps2: float = 0.0, jump_m: float = 0.0) -> DriveScene:
     """Our car alone, whose velocity is recorded, for 8 s."""
     times_s = np.arange(33) / 4
@@ -761,6 +768,7 @@ def driver(speed_mps: float, grip_mps2: float = 0.0, jump_m: float = 0.0) -> Dri
         (going("pedestrian", [9.0] * 2), None),
         (going("pedestrian", [2.0] * 3, waits=0.6), None),
         (going("pedestrian", [4.0] * 3, waits=0.9), (0.0, 0.5)),
+        (halting(0.98), (0.49, 0.5)),  # over two steps, of a log whose steps are long
         (going("bicycle", [9.0] * 3), None),
         (going("car", [0.39] * 3, 30.0), (0.39, 0.4)),
         (going("car", [0.41] * 3, 30.0), None),

@@ -260,7 +260,7 @@ class _Labels:
             name = str(names[number])
             box = tracking.steady_box(stretch.tables["size_m"], name, findings)
             if box is not None:
-                box = box.model_copy(update={"middle_m": (0.0, 0.0, round(box.size_m[2] / 2, 6))})
+                box = box.model_copy(update={"middle_m": (0.0, 0.0, box.size_m[2] / 2)})
             actors.append(
                 Actor(
                     id=name,

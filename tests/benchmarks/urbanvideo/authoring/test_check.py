@@ -52,6 +52,7 @@ CASES: list[tuple[dict[str, Any], tuple[str, float, float, str] | None]] = [
         {"wrong": [*WRONG[:2], "It was late", "It was late and the wind blew"]},
         ("choices_include_each_other", 1, 0, "pairs of options"),
     ),
+    ({"answer": "The wxzrtkplq closed the way"}, ("choices_nonsense", 1, 0, "options")),
     ({"answer": "A green bridge closed the way"}, ("hallucination_unknown_object", 1, 0, "objects")),
     ({"answer": "A red brick building closed the way"}, None),
     ({"answer": "A blue building closed the way"}, ("hallucination_unknown_object", 1, 0, "objects")),

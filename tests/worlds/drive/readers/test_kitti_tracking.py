@@ -146,7 +146,7 @@ def test_a_file_without_labels_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no labels of KITTI"):
         KittiTracking().scenes(tmp_path)
     for lines, told in (
-        (("0 -1 DontCare -1",), "there are no labels but DontCare"),
+        (("0 -1 DontCare",), "there are no labels but DontCare"),
         (("hello",), "no line is a label"),
     ):
         with pytest.raises(RawDataError, match=f"no_labels: {told}"):
@@ -306,7 +306,7 @@ def test_latitudes_and_heights_of_roads(lat: float, lon: float, alt: float, soun
         ({(0, 0): -700}, False),
         ({(1, 1): 0}, False),
         ({(2, 2): 0}, False),
-        ({(0, 0): 1, (1, 1): 0.9}, False),
+        ({(0, 0): 1, (1, 1): 1}, False),
     ],
 )
 def test_a_camera_stands_where_its_projection_is_nothing(
