@@ -258,8 +258,9 @@ def schedule(request: BuildRequest, cron: str, zone: str) -> None:
         schedule=at,
         parameters={
             "benchmark": request.name if request.path.stem == request.name else str(request.path.resolve()),
-            "roots": written(resolved.roots),
-            "settings": dict(setting.split("=", 1) for setting in resolved.settings),
+            # Only what was given now: a saved argument that is changed later would else be undone by the next run.
+            "roots": written(resolved.roots) if request.roots else {},
+            "settings": dict(setting.split("=", 1) for setting in request.settings),
             "out": str(Path.cwd() / resolved.folder),
             "workers": request.workers,
             "runner": request.runner,

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 import yaml
 
+from flows.orchestration.build import BuildRequest
+from flows.orchestration.folders import configuration
 from flows.orchestration.saved_build import SAVED_FILE
 from pipeline.blind.ask import REPLIES
 from pipeline.core.errors import NoSpaceError, StoreError
@@ -154,6 +156,34 @@ def test_a_run_by_the_clock_that_meets_a_build_by_hand_says_so_and_changes_nothi
     with leased(out), disable_run_logger(), pytest.raises(StoreError, match=r"another build is running .*process"):
         prefect_flows.build_flow.fn("vsi", **asked)
     assert {path.name for path in out.iterdir()} == {".lock"}
+
+
+def test_a_schedule_takes_what_is_saved_at_the_time_of_each_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefect_flows: ModuleType
+) -> None:
+    from flows.orchestration import prefect_run
+
+    (tmp_path / "meta").mkdir()
+    write_scenes(tmp_path / "meta" / "meta.json", {"bedroom": SCENES["bedroom"]})
+    saved = {
+        "at": "2026-11-30 03:00",
+        "roots": {"vsi_meta": str(tmp_path / "meta")},
+        "set": {"blind.models": "[]", "select.per_scene_and_task": "3"},
+        "configured": {},
+    }
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / SAVED_FILE).write_text(yaml.safe_dump(saved))
+    served: list[dict[str, Any]] = []
+    monkeypatch.setattr(prefect_flows.build_flow, "serve", lambda **said: served.append(said["parameters"]))
+    monkeypatch.setattr(prefect_run, "is_kept", lambda: True)
+    monkeypatch.setattr(prefect_run, "trouble", lambda: None)
+    for roots, settings in ([], []), ([f"vsi_meta={tmp_path / 'meta'}"], ["keep=7"]):
+        asked = BuildRequest(configuration("vsi"), roots, settings, tmp_path / "out", False, 1, True)
+        prefect_run.schedule(asked, "0 3 * * *", "UTC")
+    assert [(said["roots"], said["settings"]) for said in served] == [
+        ({}, {}),
+        ({"vsi_meta": str(tmp_path / "meta")}, {"keep": "7"}),
+    ]
 
 
 def test_a_schedule_is_refused_for_what_is_wrong_before_it_is_served(
