@@ -140,11 +140,13 @@ def _show(report: Report) -> None:
 def show_changes(report: Report) -> None:
     """The first changes, one a line."""
     listed = Table("change", "scene", *sentences("cause", "question"), box=None)
+    above: tuple[str, ...] | None = None
     for change in report.changes[:SHOWN]:
         asked, (one, other) = change.asked, (change.before, change.after)
         told = f"{one.answer} -> {other.answer}: " if one and other and one.answer != other.answer else ""
-        cells = (change.kind, asked.scene, "; ".join(change.causes), told + " ".join(asked.text.split()))
-        listed.add_row(*cells)
+        causes = "as above" if change.causes == above else "; ".join(change.causes)
+        listed.add_row(change.kind, asked.scene, causes, told + " ".join(asked.text.split()))
+        above = change.causes
     print_table(listed)
     if len(report.changes) > SHOWN:
         console.print(f"… and {len(report.changes) - SHOWN} more")

@@ -44,7 +44,7 @@ def folder_of(build: str) -> Path:
     folder = Path(build) if Path(build).is_dir() else OUTPUTS / build
     known = sorted({*configurations(), *(path.name for path in all_builds())})
     if build not in known and not folder.is_dir():
-        raise ConfigError(f"{build!r} is no build and no folder; {nearest_of(build, known)}")
+        raise ConfigError(f"{build!r} is no build and no folder; {nearest_of(Path(build).name, known)}")
     return folder
 
 

@@ -258,7 +258,7 @@ def _run(request: BuildRequest, context: FlowContext, retries: int, action: str,
         builder = context.builder.with_executor(execute, context.progress, here)
         what = options.get("name") or f"{len(builder.inputs())} scenes"
         _name_run(f"{config.build} {what}", config.benchmark)
-        get_run_logger().info("in %s, roots %s", folder, written_roots(config.roots))
+        get_run_logger().info("in %s, roots %s", folder.absolute(), written_roots(config.roots))
         outcome: Outcome = getattr(builder, action)(**options)
         context.outcome = outcome
         show_in_prefect(config, folder, outcome, kept[-1].name if kept else None)

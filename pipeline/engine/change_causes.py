@@ -260,7 +260,8 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             yield from changes(one, other, f"{at}{key}.")
         elif one != other:
-            yield f"{at}{key} {written(one)} -> {written(other)}"
+            told = (written(side[key]) if key in side else "not set" for side in (before, after))
+            yield f"{at}{key} {' -> '.join(told)}"
 
 
 def written(value: Any) -> str:

@@ -451,6 +451,8 @@ def _describe(error: Any, model: type[BaseModel]) -> str:
     if error["type"] != "extra_forbidden":
         if isinstance(error["input"], dict) and error["type"].endswith("_type"):
             return f"configuration {where} has no keys below it: give {where}=VALUE"
+        if error["type"].startswith("date_"):
+            return f"configuration {where}: {error['input']!r} is no date; write it as 2026-12-01"
         return f"configuration {where}: {error['msg'].removeprefix('Value error, ')}"
     for part in error["loc"][:-1]:
         if isinstance(part, str):  # else the place in a list of such sections

@@ -100,6 +100,7 @@ def test_settings_are_yaml_and_the_last_one_holds() -> None:
         ("select.per_scene_and_task=many", ["select.per_scene_and_task", "integer"]),
         ("select=6", ["select has keys below it: give select.KEY=VALUE, not select=6"]),
         ("export.split=../../x", ["export.split", "pattern"]),
+        ("export.published=yesterday", ["export.published: 'yesterday' is no date; write it as 2026-12-01"]),
         ('export.split="test\\n"', ["export.split", "pattern"]),
         ("build=../../x", ["build", "pattern"]),
         ("select.per_scene_and_task", ["--set select.per_scene_and_task", "write it as key=value"]),

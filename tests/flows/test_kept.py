@@ -248,6 +248,7 @@ def test_new_settings_lie_over_the_kept_ones(kept: dict[str, str], said: list[st
 def test_changes_name_the_key_and_both_values() -> None:
     before = {"a": {"b": 1, "c": [1, 2]}, "d": "x"}
     after = {"a": {"b": 2, "c": [1, 2]}, "d": "x", "e": None, "f": {}}
-    assert list(changes(before, after)) == ["a.b 1 -> 2", "f null -> {}"]
+    assert list(changes(before, after)) == ["a.b 1 -> 2", "f not set -> {}"]
+    assert list(changes({"f": None, "g": 1}, {"f": 2})) == ["f null -> 2", "g 1 -> not set"]
     assert list(changes({"m": [{"x": 1}, 2]}, {"m": [{"x": 3}, 2]}, "y.")) == ["y.m.0.x 1 -> 3"]
     assert list(changes({"m": [1]}, {"m": [1, 2]})) == ["m [1] -> [1, 2]"]

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows.cli.diff import diff, report_of, since_last
+from flows.cli.diff import diff, report_of, show_changes, since_last
 from pipeline.core.errors import ConfigError
 from pipeline.core.tables import REJECTIONS
 from pipeline.release.comparison import (
@@ -208,6 +208,14 @@ def test_the_line_counts_in_english() -> None:
     many = Report("", report.before, report.after, [report.changes[0]] * 2)
     assert many.line.startswith("2 answers changed (fix")
     assert json.dumps(many.totals)
+
+
+def test_a_list_of_changes_names_a_cause_once(capsys: pytest.CaptureFixture[str]) -> None:
+    report = hostile()
+    one = replace(report.changes[0], causes=("config: select.per_scene_and_task 3 -> 10",))
+    show_changes(replace(report, changes=[one, one, replace(one, causes=("raw data",)), one]))
+    told = re.findall(r"config: select|as above|raw data", capsys.readouterr().out)
+    assert told == ["config: select", "as above", "raw data", "config: select"]
 
 
 def of_room(
