@@ -101,7 +101,7 @@ class LabelledScene:
         self.labels = Labels(folder / FILE)
         self._files = SceneFiles(folder.parent, SceneRef(f"scene/{folder.name}", (folder.name,), ""))
         film = film_of(self._files, Findings())
-        frames = film.table.frames() if film is not None else no_frames()
+        frames = film.frames() if film is not None else no_frames()
         mesh = mesh_of(self._files, Findings()) or self._fused(frames, progress)
         if mesh is None and not len(frames.time_s):
             raise ConfigError(f"{folder / FILE} names neither mesh, points nor frames with poses: nothing to draw on")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +25,7 @@ from pipeline.worlds.indoor.readers.frames import (
     CLOCK_TOLERANCE_S,
     OFF_CENTRE_MAX,
     RawFrameTable,
+    Recording,
     check_clock,
     frame_rate,
     from_axis_angle,
@@ -44,23 +45,6 @@ Stamped = list[tuple[float, Path | ZipMember]]
 _STAMPED: Final = re.compile(r".+_(\d{1,12}(?:\.\d{1,9})?)", re.ASCII)
 
 
-@dataclass(frozen=True)
-class ArkitRecording:
-    """The recording of a scene.
-
-    Attributes:
-        video: facts of the source video: a recording, else the pictures of the finest stream.
-        path: the recording or the folder of pictures.
-        pictures: stamps and pictures of the finest stream.
-        table: the frames; None where there are no poses.
-    """
-
-    video: Video
-    path: Path
-    pictures: Stamped
-    table: RawFrameTable | None
-
-
 def _frames_folder(files: SceneFiles) -> Path:
     """Where the frames lie, or where they should: ``<id>_frames``, or in the raw layout the scene's own folder."""
     places = (files.path / f"{files.name}_frames", files.path)
@@ -68,8 +52,11 @@ def _frames_folder(files: SceneFiles) -> Path:
     return next((place for place in places if any((place / part).exists() for part in parts)), places[0])
 
 
-def open_film(files: SceneFiles, findings: Findings) -> ArkitRecording | None:
-    """The film of a scene, not yet turned; None where there are neither frames nor a recording."""
+def open_film(files: SceneFiles, findings: Findings) -> Recording | None:
+    """The film of a scene, not yet turned; None where there are neither frames nor a recording.
+
+    Its video is the recording, or else the pictures of the finest stream.
+    """
     folder, movie = _frames_folder(files), movie_path(files.root, files.path)
     streams = {name: _stamped(files, folder / name, ".png") for name in STREAMS}
     there = [name for name in STREAMS if streams[name]]
@@ -83,10 +70,11 @@ def open_film(files: SceneFiles, findings: Findings) -> ArkitRecording | None:
     pictures = streams[there[-1]] if there else []
     stamp = np.array([t for t, _ in pictures])
     video, path = _source_video(files, movie, folder / there[-1] if there else folder, pictures)
+    film = Recording(None, video, path, path, movie is not None, [picture for _, picture in pictures])
     if not there or trajectory is None:
         missing = STREAMS[0] if not there else " or ".join(TRAJECTORIES)
         _no_frames(f"{files.relative(folder)}/{missing}", findings)
-        return ArkitRecording(video, path, pictures, None)
+        return film
     table, clock_s = _table(files, folder, trajectory, there[0], streams[there[0]], findings), stamp - stamp[0]
     fps, frames = video.fps or FPS, video.frames or len(pictures)
     if movie is not None:
@@ -106,7 +94,7 @@ def open_film(files: SceneFiles, findings: Findings) -> ArkitRecording | None:
     number = np.clip(number, 0, frames - 1)
     skipped = table.skipped | {"beyond_video": int(beyond.sum())}
     shown = replace(table, number=number, time_s=number / fps, usable=table.usable & ~beyond, skipped=skipped)
-    return ArkitRecording(video, path, pictures, shown)
+    return replace(film, table=shown)
 
 
 def _source_video(files: SceneFiles, movie: Path | None, folder: Path, pictures: Stamped) -> tuple[Video, Path]:

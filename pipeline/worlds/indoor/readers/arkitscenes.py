@@ -19,24 +19,17 @@ from pipeline.core.csv_tables import read_csv
 from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.schema import Video
 from pipeline.formats.ply import PlyMesh
-from pipeline.geometry.scans import CameraFrames, SceneGeometry
+from pipeline.geometry.scans import CameraFrames
 from pipeline.reading.checks import BOX_KEYS, check_box
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
-from pipeline.reading.footage import Footage, movie_footage
-from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile, Reader
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
-from pipeline.worlds.indoor.readers.arkit_film import FOLDS, ArkitRecording, dataset_folders, movie_path, open_film
+from pipeline.worlds.indoor.readers.arkit_film import FOLDS, dataset_folders, movie_path, open_film
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
-from pipeline.worlds.indoor.readers.frames import Turn, check_frames, no_frames, picture_footage, upright_turn
+from pipeline.worlds.indoor.readers.frames import LabelledScan, Recording, ScanReader, Turn, check_frames, upright_turn
 from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room
-from pipeline.worlds.indoor.readers.objects import (
-    AnnotatedInstance,
-    assemble,
-    check_boxes,
-    curated,
-    label_vertices,
-)
+from pipeline.worlds.indoor.readers.objects import AnnotatedInstance, assemble, check_boxes, curated
 
 ANNOTATION: Final = "{}_3dod_annotation.json"
 MESH: Final = "{}_3dod_mesh.ply"
@@ -90,7 +83,7 @@ LAYOUT: Final = Layout(
 
 
 @dataclass(frozen=True)
-class ARKitScenes(Reader):
+class ARKitScenes(ScanReader):
     """ARKitScenes, the part for 3D object detection.
 
     Args:
@@ -121,30 +114,20 @@ class ARKitScenes(Reader):
     def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`."""
         findings = Findings()
-        mesh, instances = _scan_of(files, findings)
+        mesh, instances, _ = self.scan(files, findings)
         check_boxes(instances, mesh.vertices, findings)
         objects, counts = assemble(instances, findings)
-        video = _checked_video(files, mesh, findings)
+        video = _checked_video(files, self.film(files, findings), mesh, findings)
         facts = Scan(objects=objects, counts=counts, room=measure_room(mesh.vertices, findings))
         return files.scene_of(IndoorScene, self, "annotated", facts, findings, video)
 
-    def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry:
-        """See `Reader.geometry`."""
-        findings = Findings()
-        mesh, instances = _scan_of(files, findings)
-        film = _film_of(files, findings)
-        owner = label_vertices(mesh.vertices, scene.facts.objects, instances)
-        frames = film.table.frames() if film and film.table else no_frames()
-        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames, self.video_fps, mesh.colors)
+    def scan(self, files: SceneFiles, findings: Findings) -> LabelledScan:
+        """See `ScanReader.scan`."""
+        return files.once("scan", lambda found: _scan(files, load_curation(self.name), found), findings)
 
-    def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
-        """See `Reader.footage`."""
-        film = _film_of(files, Findings())
-        if film is None or film.video.fps is None:
-            return None
-        if film.path.is_file():
-            return movie_footage(files, film.path, film.video.fps)
-        return picture_footage(files, film.path, [p for _, p in film.pictures], film.video.fps)
+    def film(self, files: SceneFiles, findings: Findings) -> Recording | None:
+        """See `ScanReader.film`."""
+        return files.once("film", lambda found: open_film(files, found), findings)
 
     def _chosen(self, root: Path, folder: Path) -> bool:
         if self.split is None:
@@ -155,15 +138,7 @@ class ARKitScenes(Reader):
         return metadata_row(root, folder.name).get("fold") == fold
 
 
-def _scan_of(files: SceneFiles, findings: Findings) -> tuple[PlyMesh, tuple[AnnotatedInstance, ...]]:
-    return files.once("scan", lambda found: _scan(files, load_curation(ARKitScenes.name), found), findings)
-
-
-def _film_of(files: SceneFiles, findings: Findings) -> ArkitRecording | None:
-    return files.once("film", lambda found: open_film(files, found), findings)
-
-
-def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[PlyMesh, tuple[AnnotatedInstance, ...]]:
+def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> LabelledScan:
     path = files.path / ANNOTATION.format(files.name)
     annotation = files.json(
         path, "fetch the scan's _3dod_annotation.json: of ARKitScenes' data sets 3dod alone has boxes"
@@ -196,7 +171,7 @@ def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Pl
             if box is not None:
                 instances.append(AnnotatedInstance(place, labels[place], category, box, None))
     files.raise_faults(path, findings)
-    return mesh, tuple(instances)
+    return LabelledScan(mesh, instances)
 
 
 def _box_of(entry: dict[str, Any]) -> Any:
@@ -205,14 +180,13 @@ def _box_of(entry: dict[str, Any]) -> Any:
     return {k: v for k, v in box.items() if k in BOX_KEYS} if isinstance(box, dict) else box
 
 
-def _checked_video(files: SceneFiles, mesh: PlyMesh, findings: Findings) -> Video | None:
+def _checked_video(files: SceneFiles, film: Recording | None, mesh: PlyMesh, findings: Findings) -> Video | None:
     """The source video with its turn; reports what is wrong with its frames."""
-    film = _film_of(files, findings)
-    if film is None:
+    if film is None or film.video is None:
         return None
-    frames = film.table.frames() if film.table else None
+    frames = film.frames() if film.table else None
     if frames is not None:
-        check_frames(files, film.path, frames, mesh.vertices, findings)
+        check_frames(files, film.poses, frames, mesh.vertices, findings)
     return film.video.model_copy(update={"turn_deg": video_turn(files, frames, findings)})
 
 

@@ -8,7 +8,7 @@ intrinsics belong to: pictures get resized, and files go on stating the old size
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -17,11 +17,16 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.findings import Findings, note
+from pipeline.core.schema import Video
 from pipeline.formats.images import color_file
+from pipeline.formats.ply import PlyMesh
 from pipeline.formats.zips import ZipMember
-from pipeline.geometry.scans import CameraFrames
+from pipeline.geometry.scans import CameraFrames, SceneGeometry
 from pipeline.reading.files import SceneFiles
-from pipeline.reading.footage import Footage, held_footage
+from pipeline.reading.footage import Footage, held_footage, movie_footage
+from pipeline.reading.reader import Reader
+from pipeline.worlds.indoor.facts import IndoorScene
+from pipeline.worlds.indoor.readers.objects import AnnotatedInstance, label_vertices
 
 OFF_MESH_M: Final = 3.0  # a camera farther than this outside the mesh's extent did not film it
 OFF_MESH_MAX: Final = 0.5  # share of such cameras; beyond it poses and mesh do not belong together
@@ -71,12 +76,14 @@ class RawFrameTable:
             color=_Pictures(kept, self.has_color, self.load_color, skipped, "color_unreadable"),
         )
 
-    def footage(self, files: SceneFiles, path: Path, fps: float) -> Footage | None:
-        """The pictures as a video; None where there are none. ``path`` is what messages name."""
-        if not self.has_color.any():
-            return None
-        there = self.has_color
-        return held_footage(files, path, fps, len(there), lambda i: self.load_color(i) if there[i] else None)
+    def moved(self, world_T_film: FloatArray | None) -> RawFrameTable:
+        """The frames under a transform (4, 4) of their world; None: as they are. What is not finite stays so."""
+        if world_T_film is None:
+            return self
+        pose = np.full_like(self.world_T_camera, np.nan)
+        finite = np.isfinite(self.world_T_camera).all(axis=(1, 2))
+        pose[finite] = np.einsum("ij,njk->nik", world_T_film, self.world_T_camera[finite])
+        return replace(self, world_T_camera=pose)
 
 
 class _Pictures:
@@ -98,11 +105,76 @@ class _Pictures:
         return picture
 
 
-def picture_footage(
-    files: SceneFiles, folder: Path, pictures: Sequence[Path | ZipMember], fps: float
-) -> Footage | None:
-    """Picture files as a video; None where there are none."""
-    return held_footage(files, folder, fps, len(pictures), lambda i: color_file(pictures[i])) if pictures else None
+@dataclass(frozen=True)
+class Recording:
+    """The film of a scan.
+
+    Attributes:
+        table: its frames, in the frame of their poses; None where there are no poses.
+        video: facts of the video that they belong to; None: there are no pictures.
+        path: the video, or the folder or file that tells where its pictures are.
+        poses: the file or folder of the poses, for messages.
+        is_movie: whether ``path`` is a video.
+        pictures: of a video of picture files, where these are not those of the frames.
+    """
+
+    table: RawFrameTable | None
+    video: Video | None
+    path: Path
+    poses: Path
+    is_movie: bool = False
+    pictures: Sequence[Path | ZipMember] = ()
+
+    def frames(self, world_T_film: FloatArray | None = None) -> CameraFrames:
+        """The usable frames, in another world where its transform (4, 4) is given."""
+        return no_frames() if self.table is None else self.table.moved(world_T_film).frames()
+
+    def footage(self, files: SceneFiles) -> Footage | None:
+        """The video; None where there is none."""
+        if self.video is None or self.video.fps is None:
+            return None
+        if self.is_movie:
+            return movie_footage(files, self.path, self.video.fps)
+        pictures, table = self.pictures, self.table
+        if pictures:
+            return held_footage(files, self.path, self.video.fps, len(pictures), lambda i: color_file(pictures[i]))
+        if table is None or not table.has_color.any():
+            return None
+        load: Load = lambda i: table.load_color(i) if table.has_color[i] else None  # noqa: E731  (as readers' own)
+        return held_footage(files, self.path, self.video.fps, len(table.number), load)
+
+
+class LabelledScan(NamedTuple):
+    """The mesh of a scan, what is annotated in it, and the transform (4, 4) of its film into the mesh's frame."""
+
+    mesh: PlyMesh
+    instances: Sequence[AnnotatedInstance] = ()
+    world_T_film: FloatArray | None = None
+
+
+class ScanReader(Reader):
+    """A reader of scans: what stage `observe` and the video need follows from a labelled mesh and a film."""
+
+    def scan(self, files: SceneFiles, findings: Findings) -> LabelledScan | None:
+        """The labelled mesh, made once; None: there is none that anything could be seen of. Raises RawDataError."""
+
+    def film(self, files: SceneFiles, findings: Findings) -> Recording | None:
+        """The film, made once; None where there is none. Raises RawDataError."""
+
+    def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry | None:
+        """See `Reader.geometry`."""
+        scan = self.scan(files, Findings())
+        if scan is None or not len(scan.mesh.faces):
+            return None
+        film, mesh = self.film(files, Findings()), scan.mesh
+        owner = label_vertices(mesh.vertices, scene.facts.objects, scan.instances)
+        frames = no_frames() if film is None else film.frames(scan.world_T_film)
+        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames, self.video_fps, mesh.colors)
+
+    def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
+        """See `Reader.footage`."""
+        film = self.film(files, Findings())
+        return None if film is None else film.footage(files)
 
 
 def no_frames() -> CameraFrames:

@@ -9,7 +9,7 @@ as 30 per second.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -20,17 +20,14 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Video
-from pipeline.formats.ply import PlyMesh
-from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.checks import DEGENERATE_M
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes, split_names
-from pipeline.reading.footage import Footage
-from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile, Reader
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.box_fit import BOX_FITS, BOX_METHODS, BoxFit
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
-from pipeline.worlds.indoor.readers.frames import check_frames, check_upright, no_frames
+from pipeline.worlds.indoor.readers.frames import LabelledScan, Recording, ScanReader, check_frames, check_upright
 from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room, transformed
 from pipeline.worlds.indoor.readers.objects import (
     AnnotatedInstance,
@@ -38,20 +35,11 @@ from pipeline.worlds.indoor.readers.objects import (
     assemble,
     check_shared,
     curated,
-    label_vertices,
     members,
     parse_groups,
     segment_indices,
 )
-from pipeline.worlds.indoor.readers.scannet_frames import (
-    FPS,
-    INFO,
-    ScannetRecording,
-    alignment,
-    exported_film,
-    scan_info,
-    sens_film,
-)
+from pipeline.worlds.indoor.readers.scannet_frames import FPS, INFO, alignment, exported_film, scan_info, sens_film
 
 MESH: Final = "{}_vh_clean_2.ply"
 SEGMENTS: Final = "{}_vh_clean_2.0.010000.segs.json"
@@ -88,17 +76,7 @@ LAYOUT: Final = Layout(
 
 
 @dataclass(frozen=True)
-class _Scan:
-    """A scan in the world frame."""
-
-    mesh: PlyMesh
-    world_T_scan: FloatArray
-    instances: tuple[AnnotatedInstance, ...]
-    info: dict[str, str]
-
-
-@dataclass(frozen=True)
-class ScanNet(Reader):
+class ScanNet(ScanReader):
     """ScanNet v2.
 
     Args:
@@ -139,30 +117,26 @@ class ScanNet(Reader):
     def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`."""
         findings = Findings()
-        scan = self._scan_of(files, findings)
+        scan = self.scan(files, findings)
         objects, counts = assemble(scan.instances, findings)
         video = self._video(files, scan, findings)
         facts = Scan(objects=objects, counts=counts, room=measure_room(scan.mesh.vertices, findings))
         return files.scene_of(IndoorScene, self, BOX_METHODS[self.box_fit], facts, findings, video)
 
-    def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry:
-        """See `Reader.geometry`."""
-        findings = Findings()
-        scan = self._scan_of(files, findings)
-        film = self._film_of(files, scan.info, findings)
-        frames = no_frames() if film is None else film.table(scan.world_T_scan).frames()
-        owner = label_vertices(scan.mesh.vertices, scene.facts.objects, scan.instances)
-        return SceneGeometry(scan.mesh.vertices, scan.mesh.faces, owner, frames, self.video_fps, scan.mesh.colors)
-
-    def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
-        """See `Reader.footage`."""
-        film = self._film_of(files, _info_of(files), Findings())
-        return film.table(np.eye(4)).footage(files, film.video_path, film.fps) if film else None
-
-    def _scan_of(self, files: SceneFiles, findings: Findings) -> _Scan:
+    def scan(self, files: SceneFiles, findings: Findings) -> LabelledScan:
+        """See `ScanReader.scan`."""
         return files.once("scan", lambda found: self._scan(files, load_curation(self.name), found), findings)
 
-    def _scan(self, files: SceneFiles, curation: Curation, findings: Findings) -> _Scan:
+    def film(self, files: SceneFiles, findings: Findings) -> Recording | None:
+        """See `ScanReader.film`: in the scan's own frame."""
+        film = files.once("film", lambda found: _film(files, found), findings)
+        if film is None or film.table is None or film.video is None or self.pace == "clock":
+            return film
+        factor = self.video_fps / FPS
+        video = film.video.model_copy(update={"fps": (film.video.fps or FPS) * factor})
+        return replace(film, table=replace(film.table, time_s=film.table.time_s / factor), video=video)
+
+    def _scan(self, files: SceneFiles, curation: Curation, findings: Findings) -> LabelledScan:
         folder, name = files.path, files.name
         path = folder / AGGREGATION.format(name)
         remedy = "fetch the file; ScanNet's test scans have none, and nothing can be asked about them"
@@ -179,30 +153,22 @@ class ScanNet(Reader):
         files.raise_faults(path, findings)
         if segments is None:
             raise AssertionError("a missing segmentation is a fault")
-        info = _info_of(files)
-        world_T_scan = alignment(files, info, mesh, findings)
+        world_T_scan = alignment(files, _info_of(files), mesh, findings)
         mesh = transformed(mesh, world_T_scan)
         instances = _instances(groups, segments, mesh.vertices, self.box_fit, curation, findings)
-        return _Scan(mesh, world_T_scan, instances, info)
+        return LabelledScan(mesh, instances, world_T_scan)
 
-    def _film_of(self, files: SceneFiles, info: dict[str, str], findings: Findings) -> ScannetRecording | None:
-        film = files.once("film", lambda found: _film(files, info, found), findings)
-        return film.paced(self.video_fps / FPS) if film is not None and self.pace == "slowed" else film
-
-    def _video(self, files: SceneFiles, scan: _Scan, findings: Findings) -> Video | None:
-        film = self._film_of(files, scan.info, findings)
+    def _video(self, files: SceneFiles, scan: LabelledScan, findings: Findings) -> Video | None:
+        film = self.film(files, findings)
         if film is None:
             message = f"neither {SENS.format(files.name)} nor the exported folders color, depth and pose are here"
             remedy = "fetch the .sens: without frames nothing is known of what the video shows"
             findings.add(note("no_frames", "video", message, remedy, 0, 1, "frames"))
             return None
-        table = film.table(scan.world_T_scan)
-        frames = table.frames()
-        check_frames(files, film.path, frames, scan.mesh.vertices, findings)
-        check_upright(files.relative(film.path), frames, findings)
-        width, height = film.size
-        path = files.relative(film.video_path)
-        return Video(path=path, fps=film.fps, frames=len(table.number), width=width, height=height)
+        frames = film.frames(scan.world_T_film)
+        check_frames(files, film.poses, frames, scan.mesh.vertices, findings)
+        check_upright(files.relative(film.poses), frames, findings)
+        return film.video
 
 
 def _instances(
@@ -245,7 +211,7 @@ def _info_of(files: SceneFiles) -> dict[str, str]:
     return files.once("info", lambda _: scan_info(files), Findings())
 
 
-def _film(files: SceneFiles, info: dict[str, str], findings: Findings) -> ScannetRecording | None:
+def _film(files: SceneFiles, findings: Findings) -> Recording | None:
     """The frames of a scan, from its .sens or else from exported folders; None where it has neither."""
     folders = [files.path / f"{prefix}pose" for prefix in EXPORTS]
     exported = next((folder.parent for folder in folders if folder.is_dir()), None)
@@ -258,4 +224,4 @@ def _film(files: SceneFiles, info: dict[str, str], findings: Findings) -> Scanne
                 raise
             message = f"{files.relative(sens)}: {error.message}; the exported folders are read instead"
             findings.add(note(error.finding, "video", message, error.remedy))
-    return None if exported is None else exported_film(files, exported, info, findings)
+    return None if exported is None else exported_film(files, exported, _info_of(files), findings)

@@ -6,8 +6,6 @@ Also ScanNet's ``<scene>.txt``: entries ``key = value``, among them the transfor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +15,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import faults_of
 from pipeline.core.findings import Findings, note
+from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, depth_file, size_of
 from pipeline.formats.ply import PlyMesh
 from pipeline.formats.sens import open_sens
@@ -26,6 +25,7 @@ from pipeline.worlds.indoor.readers.frames import (
     POSITION_MAX_M,
     RIGID_TOLERANCE,
     RawFrameTable,
+    Recording,
     camera_size,
     check_clock,
     check_pinhole,
@@ -37,36 +37,8 @@ FPS: Final = 30.0  # of ScanNet's tablets
 COLOR_SUFFIXES: Final = (".jpg", ".jpeg", ".png")
 
 
-@dataclass(frozen=True)
-class ScannetRecording:
-    """The frames of a scan before they are brought into the world frame.
-
-    Attributes:
-        path: what to name in messages about poses.
-        video_path: the .sens file, or the folder of pictures.
-        size: width and height of the pictures themselves; intrinsics may belong to another.
-        fps: frames per second.
-        table: world_T_scan -> the frames.
-    """
-
-    path: Path
-    video_path: Path
-    size: tuple[int, int]
-    fps: float
-    table: Callable[[FloatArray], RawFrameTable]
-
-    def paced(self, factor: float) -> ScannetRecording:
-        """The same frames at ``factor`` times the rate."""
-
-        def table(world_T_scan: FloatArray) -> RawFrameTable:
-            raw = self.table(world_T_scan)
-            return replace(raw, time_s=raw.time_s / factor)
-
-        return replace(self, fps=self.fps * factor, table=table)
-
-
-def sens_film(files: SceneFiles, path: Path, findings: Findings) -> ScannetRecording:
-    """The frames of a .sens file. Raises RawDataError; a file cut in mid-frame gives those before it."""
+def sens_film(files: SceneFiles, path: Path, findings: Findings) -> Recording:
+    """The film of a .sens file, in the scan's frame; of one cut in mid-frame what is before. Raises RawDataError."""
     try:
         with faults_of(path, "fetch the file again", files.scene):
             sens = open_sens(path)
@@ -94,26 +66,24 @@ def sens_film(files: SceneFiles, path: Path, findings: Findings) -> ScannetRecor
     else:
         check_clock(where, clock_s, number, rate, findings)
     fps = rate or FPS
-
-    def table(world_T_scan: FloatArray) -> RawFrameTable:
-        return RawFrameTable(
-            time_s=number / fps,
-            number=number,
-            world_T_camera=_to_world(world_T_scan, sens.world_T_camera),
-            intrinsics=np.tile(pinhole, (len(sens), 1)),
-            size=size,
-            usable=np.ones(len(sens), dtype=bool),
-            has_color=has_color,
-            has_depth=sens.table[:, 2] > 0,
-            load_color=sens.color,
-            load_depth=sens.depth_m,
-        )
-
-    return ScannetRecording(path, path, pictures, fps, table)
+    table = RawFrameTable(
+        time_s=number / fps,
+        number=number,
+        world_T_camera=sens.world_T_camera,
+        intrinsics=np.tile(pinhole, (len(sens), 1)),
+        size=size,
+        usable=np.ones(len(sens), dtype=bool),
+        has_color=has_color,
+        has_depth=sens.table[:, 2] > 0,
+        load_color=sens.color,
+        load_depth=sens.depth_m,
+    )
+    video = Video(path=where, fps=fps, frames=len(number), width=pictures[0], height=pictures[1])
+    return Recording(table, video, path, path)
 
 
-def exported_film(files: SceneFiles, folder: Path, info: dict[str, str], findings: Findings) -> ScannetRecording:
-    """The frames of exported folders: ``pose/<n>.txt`` with ``color/<n>.jpg`` and ``depth/<n>.png``.
+def exported_film(files: SceneFiles, folder: Path, info: dict[str, str], findings: Findings) -> Recording:
+    """The film of exported folders, in the scan's frame: ``pose/<n>.txt`` with ``color/<n>.jpg`` and ``depth/<n>.png``.
 
     ``info`` has the entries of the scan's .txt.
     """
@@ -128,24 +98,24 @@ def exported_film(files: SceneFiles, folder: Path, info: dict[str, str], finding
     pinhole, size = _intrinsics(files, folder, info, kind, pictures, findings)
     clock_s, number = (np.array(numbers) - numbers[0]) / FPS, np.arange(len(numbers))
     fps = frame_rate(clock_s) or FPS  # the video is what was exported, and that may be every tenth frame
-    check_clock(files.relative(folder / kind), clock_s, number, fps, findings)
-
-    def table(world_T_scan: FloatArray) -> RawFrameTable:
-        return RawFrameTable(
-            time_s=number / fps,
-            number=number,
-            world_T_camera=_to_world(world_T_scan, matrices),
-            intrinsics=np.tile(pinhole, (len(numbers), 1)),
-            size=size,
-            usable=~(missing | unreadable),
-            has_color=np.array([n in colors for n in numbers]),
-            has_depth=np.array([n in depths for n in numbers]),
-            load_color=lambda i: color_file(colors[numbers[i]]),
-            load_depth=lambda i: depth_file(depths[numbers[i]]),
-            skipped={"no_pose": int(missing.sum()), "pose_unreadable": int(unreadable.sum())},
-        )
-
-    return ScannetRecording(folder / "pose", folder / kind, pictures or size, fps, table)
+    where = files.relative(folder / kind)
+    check_clock(where, clock_s, number, fps, findings)
+    table = RawFrameTable(
+        time_s=number / fps,
+        number=number,
+        world_T_camera=matrices,
+        intrinsics=np.tile(pinhole, (len(numbers), 1)),
+        size=size,
+        usable=~(missing | unreadable),
+        has_color=np.array([n in colors for n in numbers]),
+        has_depth=np.array([n in depths for n in numbers]),
+        load_color=lambda i: color_file(colors[numbers[i]]),
+        load_depth=lambda i: depth_file(depths[numbers[i]]),
+        skipped={"no_pose": int(missing.sum()), "pose_unreadable": int(unreadable.sum())},
+    )
+    width, height = pictures or size
+    video = Video(path=where, fps=fps, frames=len(number), width=width, height=height)
+    return Recording(table, video, folder / kind, folder / "pose")
 
 
 def _numbered(folder: Path, suffixes: tuple[str, ...]) -> dict[int, Path]:
@@ -215,14 +185,6 @@ def _intrinsics(
     size = camera_size(files, path, pinhole, own, stated, findings)
     check_pinhole(files, path, pinhole, size)
     return pinhole, size
-
-
-def _to_world(world_T_scan: FloatArray, scan_T_camera: FloatArray) -> FloatArray:
-    """Poses in the world frame; what is not finite stays so."""
-    finite = np.isfinite(scan_T_camera).all(axis=(1, 2))
-    result = np.full_like(scan_T_camera, np.nan)
-    result[finite] = np.einsum("ij,njk->nik", world_T_scan, scan_T_camera[finite])
-    return result
 
 
 INFO: Final = "{}.txt"

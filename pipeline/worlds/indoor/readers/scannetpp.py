@@ -16,16 +16,13 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.core.findings import Findings, doubt
-from pipeline.formats.ply import PlyMesh
-from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.checks import BOX_KEYS, check_box
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes, split_names
-from pipeline.reading.footage import Footage, movie_footage
-from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile, Reader
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.categories import Curation, benchmark_map, load_curation, map_bytes
-from pipeline.worlds.indoor.readers.frames import check_frames, check_upright, no_frames
+from pipeline.worlds.indoor.readers.frames import LabelledScan, Recording, ScanReader, check_frames, check_upright
 from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room
 from pipeline.worlds.indoor.readers.objects import (
     AnnotatedInstance,
@@ -36,12 +33,11 @@ from pipeline.worlds.indoor.readers.objects import (
     check_shared,
     check_turns,
     curated,
-    label_vertices,
     members,
     parse_groups,
     segment_indices,
 )
-from pipeline.worlds.indoor.readers.scannetpp_film import DEPTH, POSES, VIDEOS, ScannetppRecording, open_film
+from pipeline.worlds.indoor.readers.scannetpp_film import DEPTH, POSES, VIDEOS, open_film
 
 MESH: Final = "scans/mesh_aligned_0.05.ply"
 SEGMENTS: Final = "scans/segments.json"
@@ -78,7 +74,7 @@ LAYOUT: Final = Layout(
 
 
 @dataclass(frozen=True)
-class ScanNetPP(Reader):
+class ScanNetPP(ScanReader):
     """ScanNet++.
 
     Args:
@@ -107,47 +103,29 @@ class ScanNetPP(Reader):
     def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`."""
         findings = Findings()
-        mesh, instances = _scan_of(files, findings)
+        mesh, instances, _ = self.scan(files, findings)
         for item in instances:
             check_against_own(item, mesh.vertices, findings)
         check_turns(instances, mesh.vertices, findings)
         objects, counts = assemble(instances, findings)
-        film = _film_of(files, findings)
+        film = self.film(files, findings)
         if film is not None:
-            frames = film.table.frames()
+            frames = film.frames()
             check_frames(files, film.poses, frames, mesh.vertices, findings)
-            check_upright(film.video.path, frames, findings)
+            check_upright(files.relative(film.path), frames, findings)
         facts = Scan(objects=objects, counts=counts, room=measure_room(mesh.vertices, findings))
         return files.scene_of(IndoorScene, self, "annotated", facts, findings, film.video if film else None)
 
-    def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry:
-        """See `Reader.geometry`."""
-        findings = Findings()
-        mesh, instances = _scan_of(files, findings)
-        film = _film_of(files, findings)
-        owner = label_vertices(mesh.vertices, scene.facts.objects, instances)
-        frames = film.table.frames() if film else no_frames()
-        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames, self.video_fps, mesh.colors)
+    def scan(self, files: SceneFiles, findings: Findings) -> LabelledScan:
+        """See `ScanReader.scan`."""
+        return files.once("scan", lambda found: _scan(files, load_curation(self.name), found), findings)
 
-    def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
-        """See `Reader.footage`."""
-        film = _film_of(files, Findings())
-        if film is None or not film.video.fps:
-            return None
-        if not film.is_movie:
-            return film.table.footage(files, film.path, film.video.fps)
-        return movie_footage(files, film.path, film.video.fps)
+    def film(self, files: SceneFiles, findings: Findings) -> Recording | None:
+        """See `ScanReader.film`."""
+        return files.once("film", lambda found: open_film(files, found), findings)
 
 
-def _scan_of(files: SceneFiles, findings: Findings) -> tuple[PlyMesh, tuple[AnnotatedInstance, ...]]:
-    return files.once("scan", lambda found: _scan(files, load_curation(ScanNetPP.name), found), findings)
-
-
-def _film_of(files: SceneFiles, findings: Findings) -> ScannetppRecording | None:
-    return files.once("film", lambda found: open_film(files, found), findings)
-
-
-def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[PlyMesh, tuple[AnnotatedInstance, ...]]:
+def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> LabelledScan:
     path = files.path / ANNOTATION
     annotation = files.json(path, "fetch the file; scenes of the hidden test split have none")
     groups = parse_groups(annotation, "id", findings)
@@ -171,7 +149,7 @@ def _scan(files: SceneFiles, curation: Curation, findings: Findings) -> tuple[Pl
         if category is not None and (instance := _instance(group, category, owned, place, findings)) is not None
     ]
     files.raise_faults(path, findings)
-    return mesh, tuple(instances)
+    return LabelledScan(mesh, instances)
 
 
 def _instance(

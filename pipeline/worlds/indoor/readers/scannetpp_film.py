@@ -33,6 +33,7 @@ from pipeline.worlds.indoor.readers.frames import (
     OPENCV_FROM_OPENGL,
     Load,
     RawFrameTable,
+    Recording,
     Size,
     camera_size,
     check_clock,
@@ -50,20 +51,6 @@ NATIVE: Final[Size] = (1920, 1440)  # of the phone's video, which its intrinsics
 
 
 @dataclass(frozen=True)
-class ScannetppRecording:
-    """The frames of a scene, the facts of the video that they belong to, the pictures' folder or the video, the poses.
-
-    ``is_movie`` tells whether ``path`` is a video file.
-    """
-
-    table: RawFrameTable
-    video: Video
-    path: Path
-    is_movie: bool
-    poses: Path
-
-
-@dataclass(frozen=True)
 class _ShownFrames:
     """The poses' frames (N,) in the video: number in it, picture, and whether it is there."""
 
@@ -77,7 +64,7 @@ class _ShownFrames:
     is_movie: bool = False
 
 
-def open_film(files: SceneFiles, findings: Findings) -> ScannetppRecording | None:
+def open_film(files: SceneFiles, findings: Findings) -> Recording | None:
     """The film of a scene; None, with a note, where no camera's poses are here. Raises RawDataError."""
     rows = phone_poses(files, findings)
     if rows is not None:
@@ -104,7 +91,7 @@ def _film(
     depth: tuple[BoolArray, Load],
     stated: tuple[Size, ...],
     findings: Findings,
-) -> ScannetppRecording:
+) -> Recording:
     size = shown.size
     if rows.usable.any():
         middle = np.median(rows.intrinsics[rows.usable], axis=0)
@@ -125,7 +112,7 @@ def _film(
     )
     width, height = shown.size
     video = Video(path=files.relative(shown.path), fps=shown.fps, frames=shown.frames, width=width, height=height)
-    return ScannetppRecording(table, video, shown.path, shown.is_movie, rows.path)
+    return Recording(table, video, shown.path, rows.path, shown.is_movie)
 
 
 def _movie(files: SceneFiles, rows: PoseRows, movie: Path, findings: Findings) -> _ShownFrames:

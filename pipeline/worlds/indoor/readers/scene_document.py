@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from pipeline.worlds.indoor.readers.frames import (
     SHAPE_TOLERANCE,
     Load,
     RawFrameTable,
+    Recording,
     Size,
     check_clock,
     check_pinhole,
@@ -108,26 +108,12 @@ def _is_inside(files: SceneFiles, path: Path) -> bool:
 FPS: Final = 10.0  # of pictures whose times tell no rate
 
 
-@dataclass(frozen=True)
-class SceneFilm:
-    """The frames of a scene in its world, the facts of the video, the picture or video file to name in messages.
-
-    ``is_movie``: whether the video is a file; ``is_posed``: whether any frame states a pose.
-    """
-
-    table: RawFrameTable
-    video: Video | None
-    path: Path
-    is_movie: bool
-    is_posed: bool
-
-
-def film_of(files: SceneFiles, findings: Findings) -> SceneFilm | None:
-    """The film of a scene; None, with a note, where there is none. Raises RawDataError."""
+def film_of(files: SceneFiles, findings: Findings) -> Recording | None:
+    """The film of a scene in its world; None, with a note, where there is none. Raises RawDataError."""
     return files.once("film", lambda found: _film(files, found), findings)
 
 
-def _film(files: SceneFiles, findings: Findings) -> SceneFilm | None:
+def _film(files: SceneFiles, findings: Findings) -> Recording | None:
     """The frames. Raises RawDataError where film, pictures and camera do not fit one another."""
     document, axes = document_of(files), axes_of(files)
     camera = document.camera
@@ -189,9 +175,9 @@ def _film(files: SceneFiles, findings: Findings) -> SceneFilm | None:
         message = f"none of {n} frames states a pose: nothing is known to be seen"
         findings.add(note("no_usable_frames", "video", message, "give world_T_camera of the frames", 0, 1, "frames"))
     if not there.any():
-        return SceneFilm(table, None, path, is_movie=False, is_posed=bool(posed.any()))
+        return Recording(table, None, path, path)
     video = Video(path=files.relative(path), fps=fps, frames=frames, width=shown[0], height=shown[1])
-    return SceneFilm(table, video, path, camera.film is not None, bool(posed.any()))
+    return Recording(table, video, path, path, camera.film is not None)
 
 
 def _poses(files: SceneFiles, camera: CaptureCamera, axes: DocumentAxes) -> tuple[FloatArray, BoolArray]:

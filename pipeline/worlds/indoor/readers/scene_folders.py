@@ -27,27 +27,16 @@ from pipeline.core.identity import digest_of
 from pipeline.core.templates import load_table
 from pipeline.formats.ply import PlyMesh
 from pipeline.formats.scene_folder import FILE, MAX_BYTES, UNTRIED, DocumentAxes, LabelledBox, SceneDocument
-from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.checks import check_box, check_name
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
-from pipeline.reading.footage import Footage, movie_footage
-from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile, Reader
+from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
 from pipeline.worlds.indoor.facts import SCALE, UPRIGHT, IndoorScene, Room, Scan, SeenFloor
 from pipeline.worlds.indoor.readers.capture_checks import check_capture, check_film_turn
 from pipeline.worlds.indoor.readers.categories import load_curation, normal
-from pipeline.worlds.indoor.readers.frames import (
-    check_frames,
-    no_frames,
-    upright_turn,
-)
+from pipeline.worlds.indoor.readers.frames import LabelledScan, Recording, ScanReader, check_frames, upright_turn
 from pipeline.worlds.indoor.readers.meshes import check_extent, measure_room, ply_mesh, walkable_floor
-from pipeline.worlds.indoor.readers.objects import (
-    AnnotatedInstance,
-    assemble,
-    check_boxes,
-    label_vertices,
-)
+from pipeline.worlds.indoor.readers.objects import AnnotatedInstance, assemble, check_boxes
 from pipeline.worlds.indoor.readers.scene_document import axes_of, document_of, file_within, film_of
 
 # Of each side of a box the mesh within reaches over so much: who walks through a room sees chairs from one side.
@@ -157,7 +146,7 @@ EXPECTED_FILES: Final = (
 
 
 @dataclass(frozen=True)
-class SceneFolders(Reader):
+class SceneFolders(ScanReader):
     """Neutral scene folders: scene.json with boxes, poses and outline, and the mesh, film and depth that it names."""
 
     name = "scene"
@@ -185,14 +174,14 @@ class SceneFolders(Reader):
         _check_lean(instances, findings)
         objects, counts = assemble(instances, findings)
         _check_labels(document, counts, findings)
-        mesh, film = mesh_of(files, findings), film_of(files, findings)
+        mesh, film = mesh_of(files, findings), self.film(files, findings)
         if mesh is not None:
             check_boxes(instances, mesh.vertices, findings, SPANNED_MIN)
         video = None
-        if film is not None:
-            frames = film.table.frames()
+        if film is not None and film.table is not None:
+            frames = film.frames()
             metric, camera = document.unit != "unknown", film.table.world_T_camera[film.table.usable][:, :3, 3]
-            if film.is_posed:
+            if film.table.skipped["no_pose"] < len(film.table.number):
                 around = mesh.vertices if mesh is not None and metric else camera
                 check_frames(files, film.path, frames, around, findings)
             check_capture(frames, mesh, metric, findings)
@@ -209,23 +198,14 @@ class SceneFolders(Reader):
         facts = Scan(objects=objects, counts=counts, room=room)
         return files.scene_of(IndoorScene, self, "annotated", facts, findings, video)
 
-    def geometry(self, files: SceneFiles, scene: IndoorScene) -> SceneGeometry | None:
-        """See `Reader.geometry`."""
-        mesh, film = mesh_of(files, Findings()), film_of(files, Findings())
-        if mesh is None or not len(mesh.faces):
-            return None
-        owner = label_vertices(mesh.vertices, scene.facts.objects, ())
-        frames = film.table.frames() if film is not None else no_frames()
-        return SceneGeometry(mesh.vertices, mesh.faces, owner, frames, self.video_fps, mesh.colors)
+    def scan(self, files: SceneFiles, findings: Findings) -> LabelledScan | None:
+        """See `ScanReader.scan`."""
+        mesh = mesh_of(files, findings)
+        return None if mesh is None else LabelledScan(mesh)
 
-    def footage(self, files: SceneFiles, scene: IndoorScene) -> Footage | None:
-        """See `Reader.footage`."""
-        film = film_of(files, Findings())
-        if film is None or film.video is None or film.video.fps is None:
-            return None
-        if film.is_movie:
-            return movie_footage(files, film.path, film.video.fps)
-        return film.table.footage(files, film.path, film.video.fps)
+    def film(self, files: SceneFiles, findings: Findings) -> Recording | None:
+        """See `ScanReader.film`."""
+        return film_of(files, findings)
 
 
 def mesh_of(files: SceneFiles, findings: Findings) -> PlyMesh | None:
