@@ -41,7 +41,6 @@ from flows.cli.options import (
     end,
 )
 from flows.cli.output.console import configure_output, console, show_error, start_spinner, stop_spinner
-from flows.cli.spelling import refuse_misspelt
 from flows.orchestration.folders import CORES, OUTPUTS, configuration
 from flows.orchestration.signals import default_signals, end_if_interrupted
 from pipeline.core.errors import ConfigError, RawDataError, Scan2qaError, TemplateError, extra_of, missing, shortened
@@ -147,7 +146,6 @@ def build(
     film = {"video": "false" if no_video else None, "videos": videos and videos.resolve()}
     said = _settings(settings, limit_cost=limit_cost, store=store, **film)
     path = configuration(name)
-    refuse_misspelt(path, root, said)
     start_spinner("Looking at what is there")
     from flows.cli.build import build
     from flows.orchestration.build import BuildRequest
@@ -185,7 +183,6 @@ def stage(
     configure_output(quiet=quiet, verbose=verbose, as_json=as_json)
     said = _settings(settings, limit_cost=limit_cost, store=store)
     path = configuration(name)
-    refuse_misspelt(path, root, said)
     start_spinner("Looking at what is there")
     from flows.cli.build import stage as run_stage
     from flows.orchestration.build import BuildRequest

@@ -1,7 +1,4 @@
-"""Roots and settings as written on the command line, and the refusal of keys that no configuration has.
-
-It imports next to nothing: a misspelt call is refused by it before the models of configurations are imported.
-"""
+"""Roots and settings as written on the command line, and the refusal of keys that no configuration has."""
 
 from __future__ import annotations
 

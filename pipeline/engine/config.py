@@ -164,6 +164,7 @@ class DescribeConfig(Model):
 
 
 VideoSide = Annotated[int, Field(ge=64, le=4096, multiple_of=2)]  # encoders take even sizes only
+ReaderOption = Annotated[str, Field(coerce_numbers_to_str=True)]  # YAML reads --set readers.carla.ego=174 as a number
 
 
 class SelectConfig(Model):
@@ -225,7 +226,7 @@ class BuildConfig(Model):
     videos: Path | None = Field(
         default=None, description="folder of the videos of released metadata, <dataset>/<scene>.mp4"
     )
-    readers: dict[str, dict[str, str]] = Field(default_factory=dict, description="reader name -> its options")
+    readers: dict[str, dict[str, ReaderOption]] = Field(default_factory=dict, description="reader name -> its options")
     video: bool = Field(default=True, description="write the standardised videos")
     video_size: tuple[VideoSide, VideoSide] | None = Field(
         default=None, description="most width and height of the videos, pixels; null: the benchmark's"
