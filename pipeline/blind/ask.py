@@ -33,7 +33,7 @@ from pipeline.blind.totals import ModelTotals, totals_of
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError, Scan2qaError
 from pipeline.core.identity import digest
-from pipeline.core.tables import GUESSED
+from pipeline.core.tables import GUESSED, texts
 from pipeline.llm.base import Image, ModelSpec, Reply, Request, user
 from pipeline.llm.budget import NO_CAP, BudgetGuard, Money
 from pipeline.llm.cache import ReplyCache, request_digest
@@ -135,8 +135,7 @@ DEFAULTS: Final = AskConfig()
 REPLIES: Final = pa.schema(
     [
         pa.field("id", pa.int64()),
-        pa.field("task", pa.string()),
-        pa.field("model", pa.string()),
+        *texts("task", "model"),
         pa.field("form", pa.string()),  # letter, number or cloze
         pa.field("rotation", pa.int32()),  # the option that was shown first; 0: in the order as released
         pa.field("request", pa.string()),  # digest; rows that share it were asked once

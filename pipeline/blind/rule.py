@@ -45,6 +45,7 @@ from pipeline.blind.config import AWAITS_REPLIES, FINAL, BlindConfig
 from pipeline.blind.items import LETTERS, BlindItem, codes_of, item_of, question_rows
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, chunks
 from pipeline.core.identity import digest, rng_for
+from pipeline.core.tables import CANDIDATES, fields_of
 from pipeline.metrics.mra import mean_relative_accuracies
 
 MIN_VOTERS: Final = 2  # in a task; one alone does not make a panel
@@ -55,15 +56,11 @@ Standing = Literal["votes", "constant", "no better than luck", "reported only"]
 
 VERDICTS: Final = pa.schema(
     [
-        pa.field("id", pa.int64()),
-        pa.field("task", pa.string()),
+        *fields_of(CANDIDATES, "id", "task"),
         pa.field("voters", pa.int32()),  # models with a vote
         pa.field("right", pa.int32()),  # of them
         pa.field("needed", pa.int32()),  # right answers that remove it; null: too few have a vote
-        pa.field("reason", pa.string()),  # null: it stays
-        pa.field("measured", pa.float64()),
-        pa.field("limit", pa.float64()),
-        pa.field("unit", pa.string()),
+        *fields_of(CANDIDATES, "reason", "measured", "limit", "unit"),  # null: it stays
     ]
 )
 

@@ -36,10 +36,21 @@ TINY_PER_TASK: Final = 50
 ONE_PER_SCENE: Final = "one_per_scene"  # the one of a question of each group, so that none tells another's answer
 UNCHECKED: Final = "unchecked"  # the one of questions that no second model confirmed; their flag, and the reason
 PART_SPLITS: Final = (DEBIASED, ONE_PER_SCENE, TINY)  # beside the full one, whose questions they repeat
+
+
+def texts(*names: str) -> list[pa.Field]:
+    """Columns of texts."""
+    return [pa.field(name, pa.string()) for name in names]
+
+
+def fields_of(schema: pa.Schema, *names: str) -> list[pa.Field]:
+    """Columns that a table has as another one has them."""
+    return [schema.field(name) for name in names]
+
+
 EVIDENCE: Final = pa.struct(
     [
-        pa.field("name", pa.string()),
-        pa.field("subject", pa.string()),
+        *texts("name", "subject"),
         pa.field("value", pa.float64()),
         pa.field("relation", pa.string()),  # of the value to the limit, where a rule bounds it
         pa.field("limit", pa.float64()),
@@ -60,8 +71,7 @@ IN_BUDGET: Final = pa.struct(
 CANDIDATES: Final = pa.schema(
     [
         pa.field("id", pa.int64()),
-        pa.field("scene", pa.string()),
-        pa.field("task", pa.string()),
+        *texts("scene", "task"),
         pa.field("role", pa.string()),  # set where a category was refused before any operands were formed
         pa.field("operands", pa.list_(pa.string())),
         pa.field("group", pa.string()),  # questions of one may give away one another's answers; null: those of a scene
@@ -87,28 +97,17 @@ CANDIDATES: Final = pa.schema(
 NO_CANDIDATES: Final = pa.Table.from_batches([], CANDIDATES)
 QUESTIONS: Final = pa.schema(
     [
-        pa.field("id", pa.int64()),
-        pa.field("scene", pa.string()),
-        pa.field("task", pa.string()),
+        *fields_of(CANDIDATES, "id", "scene", "task"),
         pa.field("task_version", pa.int32()),
         pa.field("template", pa.string()),
         pa.field("template_version", pa.int32()),
-        pa.field("operands", pa.list_(pa.string())),
-        pa.field("group", pa.string()),  # questions of one may give away one another's answers; null: those of a scene
-        pa.field("named", pa.list_(pa.string())),  # as in `CANDIDATES`
+        *fields_of(CANDIDATES, "operands", "group", "named"),
         pa.field("text", pa.string()),
         pa.field("options", pa.list_(pa.string())),
-        pa.field("ground_truth", pa.string()),
-        pa.field("answer", pa.string()),
+        *texts("ground_truth", "answer"),
         pa.field("choices", pa.list_(pa.string())),
         pa.field("choice", pa.string()),
-        pa.field("from_s", pa.float64()),
-        pa.field("until_s", pa.float64()),
-        pa.field("visible_in", pa.list_(pa.int32())),
-        pa.field("budgets", pa.list_(IN_BUDGET)),
-        pa.field("evidence", pa.list_(EVIDENCE)),
-        pa.field("proof", pa.string()),
-        pa.field("flags", pa.list_(pa.string())),
+        *fields_of(CANDIDATES, "from_s", "until_s", "visible_in", "budgets", "evidence", "proof", "flags"),
     ]
 )
 # The columns that questions are asked, judged and guessed by without the video.
@@ -160,21 +159,16 @@ TWINS: Final = pa.schema(
     [
         pa.field("id", pa.int64()),
         pa.field("of", pa.int64()),  # the question that asks the same of the video
-        pa.field("scene", pa.string()),
-        pa.field("task", pa.string()),
-        pa.field("operands", pa.list_(pa.string())),
-        pa.field("text", pa.string()),
-        pa.field("options", pa.list_(pa.string())),
-        pa.field("ground_truth", pa.string()),
+        *fields_of(QUESTIONS, "scene", "task", "operands", "text", "options", "ground_truth"),
         pa.field("hidden", pa.string()),  # thing that none of the frames shows
         pa.field("frames", pa.list_(pa.int32())),  # that are shown, by their number in the delivered video
-        *(CANDIDATES.field(name) for name in ("reason", "measured", "limit", "unit")),  # null: a twin
+        *fields_of(CANDIDATES, "reason", "measured", "limit", "unit"),  # null: a twin
     ]
 )
-_REASONS: Final = [CANDIDATES.field(name) for name in ("role", "reason", "measured", "limit", "unit")]
-SELECTED: Final = pa.schema([*QUESTIONS, *_REASONS])  # a row with a reason is a rejection and has no text
+# A row with a reason is a rejection and has no text.
+SELECTED: Final = pa.schema([*QUESTIONS, *fields_of(CANDIDATES, "role", "reason", "measured", "limit", "unit")])
 REJECTIONS: Final = pa.schema(
-    [SELECTED.field(n) for n in ("id", "scene", "task", "role", "operands", "reason", "measured", "limit", "unit")]
+    fields_of(SELECTED, "id", "scene", "task", "role", "operands", "reason", "measured", "limit", "unit")
 )
 
 

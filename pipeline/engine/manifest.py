@@ -25,6 +25,7 @@ from pipeline.core.files import write_atomically
 from pipeline.core.identity import DIGEST_CHARS, digest_of
 from pipeline.core.parquet import TableFile, read_table, table_bytes
 from pipeline.core.schema import Quarantine
+from pipeline.core.tables import texts
 from pipeline.engine.code import code_parts
 from pipeline.engine.store import Result, depth_of, hash_bits
 from pipeline.release.history import RELEASES, candidate, kept_name, newest_release
@@ -35,16 +36,11 @@ if TYPE_CHECKING:
 Why = Literal["new", "input", "config", "code", "missing", "asked", "reused"]
 MANIFEST: Final = pa.schema(
     [
-        pa.field("stage", pa.string()),
-        pa.field("unit", pa.string()),
-        pa.field("key", pa.string()),
-        pa.field("inputs", pa.string()),
+        *texts("stage", "unit", "key", "inputs"),
         pa.field("output", pa.string()),  # null: quarantined
         pa.field("why", pa.string()),
         pa.field("seconds", pa.float64()),
-        pa.field("config", pa.string()),
-        pa.field("code", pa.string()),
-        pa.field("path", pa.string()),
+        *texts("config", "code", "path"),
         pa.field("parts", pa.map_(pa.string(), pa.string())),
     ]
 )
@@ -381,7 +377,7 @@ def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], made_of:
         file.publish()
     quarantine = pa.Table.from_pylist(
         [q.model_dump() for q in sorted(outcome.quarantine, key=lambda q: (q.unit, q.stage))],
-        schema=pa.schema([(name, pa.string()) for name in Quarantine.model_fields]),
+        schema=pa.schema(texts(*Quarantine.model_fields)),
     )
     raw = table_bytes(quarantine, metadata={SEAL: _seal(quarantine)})
     write_atomically(folder / QUARANTINE_FILE, raw)

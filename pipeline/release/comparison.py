@@ -19,7 +19,7 @@ from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_files, released_files, table_bytes
-from pipeline.core.tables import CHECKSUMS, DEBIASED, PART_SPLITS
+from pipeline.core.tables import CHECKSUMS, DEBIASED, PART_SPLITS, texts
 from pipeline.core.templates import TEMPLATES_DIR, in_unit, load_table
 from pipeline.questions.balance import TOO_COMMON
 from pipeline.questions.published import Columns, Published, published_rows
@@ -329,9 +329,7 @@ SHOWN: Final = 200  # questions in the Markdown; page and table have all
 TABLE: Final = pa.schema(
     [
         pa.field("id", pa.int64()),
-        pa.field("kind", pa.string()),
-        pa.field("scene", pa.string()),
-        pa.field("task", pa.string()),
+        *texts("kind", "scene", "task"),
         pa.field("operands", pa.list_(pa.string())),
         *(
             pa.field(f"{name}_{when}", kind)

@@ -23,6 +23,8 @@ from pipeline.core.tables import (
     UNCHECKED,
     VIDEOS_TABLE,
     budget_of,
+    fields_of,
+    texts,
     unchecked_in,
 )
 from pipeline.core.templates import load_table
@@ -37,13 +39,9 @@ COMMITMENTS: Final = "commitments"  # configuration of a release without answers
 FIXES: Final = "fixes"  # configuration of a release in which people corrected something
 CORRECTIONS: Final = pa.schema(
     [
-        pa.field("id", pa.string()),
-        pa.field("scene", pa.string()),
+        *texts("id", "scene"),
         pa.field("subjects", pa.list_(pa.string())),  # as operands name them; "" for all of the scene
-        pa.field("change", pa.string()),
-        pa.field("why", pa.string()),
-        pa.field("who", pa.string()),
-        pa.field("date", pa.string()),
+        *texts("change", "why", "who", "date"),
     ]
 )
 REVIEW: Final = pa.schema(
@@ -57,16 +55,14 @@ REVIEW: Final = pa.schema(
         pa.field("mended_options", pa.list_(pa.string())),
     ]
 )
-_REMOVED: Final = pa.schema([REJECTIONS.field(name) for name in ("id", "reason", "measured", "limit", "unit")])
+_REMOVED: Final = pa.schema(fields_of(REJECTIONS, "id", "reason", "measured", "limit", "unit"))
 _KEPT: Final = ("accepted", "corrected", "mended")
 UNCHECKED_PROVENANCE: Final = "unchecked_provenance"  # configuration with what `provenance` says, of `UNCHECKED`
 PUBLIC: Final = ("data", "accepted", *HELD.values())  # folders with the benchmark's own columns
 COLUMN_DOCS: Final[Mapping[str, str]] = load_table("card/columns")
 IN_BUDGETS: Final = pa.schema(
     [
-        pa.field("id", pa.int64()),
-        pa.field("scene", pa.string()),
-        pa.field("task", pa.string()),
+        *fields_of(REJECTIONS, "id", "scene", "task"),
         *(IN_BUDGET.field(name) for name in ("budget", "answer")),
         pa.field("ground_truth", pa.string()),  # a letter, or the number
         *(IN_BUDGET.field(name) for name in ("reason", "measured", "limit", "unit", "evidence")),

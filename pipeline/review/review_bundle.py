@@ -18,17 +18,14 @@ import pyarrow as pa
 
 from pipeline.benchmarks.benchmark import RAW_POSE, RAW_TASK
 from pipeline.core.spatial import TopDownMap
-from pipeline.core.tables import EVIDENCE
+from pipeline.core.tables import QUESTIONS, fields_of, texts
 from pipeline.core.video_spec import video_file
 from pipeline.questions.choices import offered
 
 ITEMS: Final = pa.schema(
     [
         pa.field("id", pa.int64()),
-        pa.field("content", pa.string()),
-        pa.field("scene", pa.string()),
-        pa.field("task", pa.string()),
-        pa.field("question", pa.string()),
+        *texts("content", "scene", "task", "question"),
         pa.field("options", pa.list_(pa.string())),  # null: a number is asked for
         pa.field("video", pa.string()),  # below the build's folder of videos; null: there is none
         pa.field("pictures", pa.list_(pa.string())),  # in the order of the question, below the build's folder
@@ -39,15 +36,11 @@ TRUTHS: Final = pa.schema(
     [
         pa.field("id", pa.int64()),
         pa.field("truth", pa.string()),
-        pa.field("operands", pa.list_(pa.string())),
-        pa.field("evidence", pa.list_(EVIDENCE)),
-        pa.field("proof", pa.string()),
-        pa.field("from_s", pa.float64()),
-        pa.field("until_s", pa.float64()),
+        *fields_of(QUESTIONS, "operands", "evidence", "proof", "from_s", "until_s"),
         pa.field("asked", pa.list_(pa.int64())),  # of a raw task: the questions that it was made into
     ]
 )
-MAPS: Final = pa.schema([pa.field("scene", pa.string()), pa.field("map", pa.string())])
+MAPS: Final = pa.schema(texts("scene", "map"))
 CATEGORY_CHECK: Final = "category_check"  # of `checks`
 SCENE_CHECK: Final = "scene_check"
 FIXED: Final = frozenset({CATEGORY_CHECK, SCENE_CHECK})  # verdicts on these become fixes

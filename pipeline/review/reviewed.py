@@ -16,6 +16,7 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from pipeline.core.groups import grouped
+from pipeline.core.tables import texts
 from pipeline.questions.choices import offered
 from pipeline.review.mends import mended_row, read_mend
 from pipeline.review.review_bundle import CHECKS, content_of
@@ -136,21 +137,8 @@ def _distance(a: str | float, b: str | float, metric: Metric) -> float:
     return float(a != b) if metric == "nominal" else (float(a) - float(b)) ** 2
 
 
-VERDICTS: Final = pa.schema(
-    [
-        pa.field("id", pa.int64()),
-        pa.field("content", pa.string()),
-        pa.field("reviewer", pa.string()),
-        pa.field("role", pa.string()),
-        pa.field("answer", pa.string()),
-        pa.field("decision", pa.string()),
-        pa.field("reason", pa.string()),
-        pa.field("note", pa.string()),
-        pa.field("correction", pa.string()),
-        pa.field("mend", pa.string()),
-        pa.field("at", pa.string()),
-    ]
-)
+_WORDS: Final = ("content", "reviewer", "role", "answer", "decision", "reason", "note", "correction", "mend", "at")
+VERDICTS: Final = pa.schema([pa.field("id", pa.int64()), *texts(*_WORDS)])
 
 
 class QuestionStatus(BaseModel):

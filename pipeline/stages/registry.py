@@ -7,7 +7,6 @@ from typing import Final
 from pipeline.engine.stage import Stage
 from pipeline.stages.author import AUTHOR
 from pipeline.stages.author_views import AUTHOR_VIEWS
-from pipeline.stages.balance import BALANCE
 from pipeline.stages.bev_video import BEV_VIDEO
 from pipeline.stages.blind import BLIND
 from pipeline.stages.clip import CLIP
@@ -22,7 +21,7 @@ from pipeline.stages.landmark_pictures import LANDMARK_PICTURES
 from pipeline.stages.observe import OBSERVE
 from pipeline.stages.prune import PRUNE
 from pipeline.stages.review import REVIEW
-from pipeline.stages.select import ANSWER_COUNTS, SELECT
+from pipeline.stages.select import ANSWER_COUNTS, BALANCE, SELECT
 from pipeline.stages.twins import TWINS_STAGE
 from pipeline.stages.unify import UNIFY
 from pipeline.stages.verify import VERIFY

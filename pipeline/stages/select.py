@@ -1,7 +1,8 @@
-"""Stages `answer_counts` and `select`: the questions of a scene, from its candidates, with wording and options.
+"""Stages `answer_counts`, `balance` and `select`: questions, from the candidates of a scene, with wording and options.
 
-`answer_counts` chooses what a scene would ask, and counts it; stage `balance` looks at these counts. `select` takes the
-choice, and depends on the part of the balance that changes what its scene asks.
+`answer_counts` chooses what a scene would ask, and counts it. `balance` says by the counts of all scenes which classes
+of a task go first, and how many stay. `select` takes the choice, and depends on the part of the balance that changes
+what its scene asks.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pipeline.core.parquet import arrow_bytes, read_table, table_metadata
 from pipeline.core.tables import selected_bytes
 from pipeline.engine.stage import STORE, Stage, StageContext
 from pipeline.engine.store import Result, Store
-from pipeline.questions.balance import UNBALANCED, Balance, ClassTally, tallies_in
+from pipeline.questions.balance import UNBALANCED, Balance, ClassTally, balance_of, tallies_in
 from pipeline.questions.selection import CHOSEN_BY, SceneSelection, choose, select
 
 if TYPE_CHECKING:
@@ -46,6 +47,12 @@ def run_counts(context: StageContext) -> bytes:
 def _made_from(context: StageContext) -> str:
     """A digest of what decides on the choice. Both stages have the same code and settings."""
     return digest_of([context.code, dict(context.settings), context.results["author"][0][1].digest])
+
+
+def run_balance(context: StageContext) -> bytes:
+    """The `questions.balance.Balance` of the build, as JSON."""
+    found = balance_of(map(tallies_of, context.all_bytes("answer_counts")))
+    return json.dumps(asdict(found), sort_keys=True).encode()
 
 
 def run(context: StageContext) -> bytes:
@@ -129,6 +136,15 @@ ANSWER_COUNTS: Final = Stage(
     uses=uses,
     is_wanted=is_balanced,
     fallback="author",
+)
+BALANCE: Final = Stage(
+    name="balance",
+    suffix=".json",
+    module=__name__,
+    run=run_balance,
+    unit="build",
+    requires=("answer_counts",),
+    is_wanted=is_balanced,
 )
 SELECT: Final = Stage(
     name="select",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,11 +12,8 @@ from pipeline.core.parquet import arrow_bytes, read_table
 from pipeline.core.tables import TWINS, selected_questions
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.questions.twins import twins_of
+from pipeline.stages.generate import uses
 from pipeline.worlds.registry import read_scene
-
-if TYPE_CHECKING:
-    from pipeline.engine.config import BuildConfig
-    from pipeline.reading.reader import Reader
 
 NO_TWINS: Final = arrow_bytes(pa.Table.from_batches([], TWINS))
 
@@ -34,25 +31,13 @@ def run(context: StageContext) -> bytes:
     return arrow_bytes(twins_of(sampled, benchmark.by_name(), view))
 
 
-def settings(config: BuildConfig) -> dict[str, Any]:
-    """The benchmark."""
-    return {"benchmark": config.benchmark}
-
-
-def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
-    """The benchmark's view and tasks."""
-    benchmark, tasks = config.of_benchmark(), config.of_benchmark().by_name()
-    worlds = (world.facts for world in benchmark.worlds)
-    return benchmark.view_modules(*worlds, *(tasks[name] for name in config.generate.tasks))
-
-
 TWINS_STAGE: Final = Stage(
     name="twins",
     suffix=".zst",
     module=__name__,
     run=run,
     requires=("select", "describe"),
-    settings=settings,
+    settings=lambda config: {"benchmark": config.benchmark},
     uses=uses,
     is_wanted=lambda config: config.of_benchmark().sampled,
 )
