@@ -128,11 +128,8 @@ def replies_of(
         source, into = split_of(release, told["split"] or split), found[told["split"] or split]
         if told["name"] in into:
             raise ConfigError(f"{text!r}: {told['name']} has other replies already; give each model its own name")
-        files, how = [Path(told["file"])], (source.blind, source.is_debiased)
         asked = questions if questions is not None and source.name == split else source.questions
-        into[told["name"]] = scored(
-            score, asked, files, settings, None, *how, elsewhere=source.others(), part_of=source.part_of
-        )
+        into[told["name"]] = scored(score, asked, [Path(told["file"])], settings, of=source)
     return dict(found)
 
 

@@ -64,22 +64,15 @@ def score(
     chosen = settings_of(how.settings, settings)
     if split is not None and release is None:
         raise ConfigError("--split names a split of --release")
-    if release is not None and questions is None:
-        source = split_of(release, split)
-        file, blind, debiased = source.questions, source.blind, source.is_debiased
-        elsewhere, part_of = source.others(), source.part_of
-    elif questions is not None and release is None:
-        file, blind, debiased, elsewhere, part_of = questions, None, False, frozenset(), lambda ids: None
-    else:
+    source = split_of(release, split) if release is not None and questions is None else None
+    file = source.questions if source else questions
+    if file is None or (source is None and release is not None):
         raise ConfigError("say what was asked: a release with --release, or a file of questions with --questions")
     if answers is not None and release is None:
         raise ConfigError("--answers are those that --release withholds")
     with _judge(how.judge(chosen), out, limit_cost) as ask, with_answers(file, release, answers) as file:
-        found = scored(
-            how, file, predictions, chosen, ask, blind, debiased, unseen, people,
-            only_asked=only_asked, elsewhere=elsewhere, part_of=part_of,
-        )  # fmt: skip
-    show_score(found, how, blind is not None or bool(unseen or people))
+        found = scored(how, file, predictions, chosen, ask, unseen, people, only_asked=only_asked, of=source)
+    show_score(found, how, bool((source and source.blind) or unseen or people))
     told = {"benchmark": name, "settings": _plain(chosen.model_dump(mode="json"))} | found.summary()
     told |= {"published": how.published} if how.published else {}
     if out:

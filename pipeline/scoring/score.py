@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -362,14 +362,11 @@ def scored(
     predictions: Sequence[Path],
     settings: Model,
     ask: Ask | None = None,
-    blind: Path | None = None,
-    debiased: bool = False,
     unseen: Sequence[Path] = (),
     people: Sequence[Path] = (),
     *,
     only_asked: bool = False,
-    elsewhere: Collection[str] = (),
-    part_of: Callable[[Collection[str]], str | None] = lambda ids: None,
+    of: Split | None = None,
 ) -> ScoreResults:
     """The score of result files.
 
@@ -379,15 +376,13 @@ def scored(
         predictions: files of one form.
         settings: of type ``score.settings``.
         ask: the judge, if there is one.
-        blind: the blind table of the release, if it has one.
-        debiased: whether the questions are those of the split `debiased`.
         unseen: result files of the same model that was not shown the scenes, of one form; each question's mark is then
             held against the one it earned here, not against the blind table.
         people: a result file of each person who was asked. Figures are then of the questions that one of them
             answered, and each question's mark is held against the mean of theirs.
         only_asked: whether questions that the files have no row of are left out: they were a sample.
-        elsewhere: ids of the release's other questions: rows about them are passed over.
-        part_of: the name of the other split that has these questions (`Split.part_of`): such files are refused.
+        of: the split whose questions they are. Rows about the release's other questions are passed over, and files
+            about those of another split alone are refused.
 
     Raises ConfigError for what cannot be read and for what does not belong together.
     """
@@ -396,9 +391,10 @@ def scored(
     if only_asked:
         asked = _with_rows(asked, said)
     ids = {row.id for row in said.rows if row.id is not None}
-    if ids and not ids.issuperset(str(question.id) for question in asked) and (name := part_of(ids)):
+    if of and ids and not ids.issuperset(str(question.id) for question in asked) and (name := of.part_of(ids)):
         files = ", ".join(map(str, predictions))
         raise ConfigError(f"{files}: its {len(ids):,} replies are to the split {name} alone; add --split {name}")
+    elsewhere = of.others() if of else frozenset[str]()
     joined = answered(asked, said, questions, elsewhere)
     marks = score.mark(joined.answers, settings, ask)
     figures = score.figures(joined.answers)
@@ -413,7 +409,7 @@ def scored(
         answers = [answered(asked, read_predictions([file]), questions, elsewhere).answers for file in people]
         held = _mean_of([score.mark(own, settings, ask).values for own in answers], answers)
         values = {name: np.where(np.isnan(held[name]), np.nan, own) for name, own in values.items()}
-    priors = per_question(best_priors(blind, debiased), asked) if blind and held is None else None
+    priors = per_question(best_priors(of.blind, of.is_debiased), asked) if of and of.blind and held is None else None
     rows = []
     for name, metric in score.metrics.items():
         told = [f for f in figures if not metric.sections or f.section in metric.sections]

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.benchmarks.cityeqa.score import JUDGE
@@ -19,12 +21,18 @@ from pipeline.questions.published import Published
 from pipeline.questions.scoring_protocol import MAX_CHARS, Answer, Figure, Metric, group_by, is_too_long
 from pipeline.scoring.figures import SAMPLES, composed, rows_of, sampled
 from pipeline.scoring.leaderboard import MODELS_LEAST, _item_rest, leaderboard
-from pipeline.scoring.score import ScoreResults, _mean_of, scored, scored_people
+from pipeline.scoring.score import ScoreResults, Split, _mean_of, scored, scored_people
 from tests.benchmarks.ergeobench.test_score import geo
 from tests.environment import fastest_s, pace
 from tests.scoring.made import file_of, said, vsi
 
 NAN = float("nan")
+
+
+def part_of(folder: Path, *others: int) -> Split:
+    """A split of a release that has these questions too."""
+    pq.write_table(pa.table({"id": [*others]}), folder / "full.parquet")
+    return Split("part", folder / "part.parquet", None, folder / "full.parquet")
 
 
 def test_figures_by_hand() -> None:
@@ -124,7 +132,7 @@ def test_five_models_side_by_side(tmp_path: Path) -> None:
         replies = {n: "B" if (n - 1) % 4 < (routes, distances)[n > 4] else "A" for n in range(1, 9)}
         given = [said(tmp_path / "r.jsonl", replies)]
         models[name] = scored(SCORE, asked, given, VsiScoreSettings())
-        debiased[name] = scored(SCORE, few, given, VsiScoreSettings(), elsewhere={str(n) for n in range(3, 9)})
+        debiased[name] = scored(SCORE, few, given, VsiScoreSettings(), of=part_of(tmp_path, *range(3, 9)))
     persons = [said(tmp_path / "a.jsonl", {1: "B", 2: "A"}), said(tmp_path / "b.jsonl", {1: "A"})]
     people = scored_people(SCORE, asked, persons, VsiScoreSettings())
     assert {row.metric for row in people.rows} == {"score"}, "no other was measured"
@@ -241,6 +249,6 @@ def test_rows_that_cannot_be_used_are_told_but_for_those_of_other_splits(
     more: dict[int, str], elsewhere: tuple[str, ...], left_out: bool, tmp_path: Path
 ) -> None:
     files = file_of(tmp_path / "q.json", [vsi(1), vsi(2)]), said(tmp_path / "p.jsonl", {1: "4", 2: "4"} | more)
-    found = scored(SCORE, files[0], [files[1]], VsiScoreSettings(), elsewhere=elsewhere)
+    found = scored(SCORE, files[0], [files[1]], VsiScoreSettings(), of=part_of(tmp_path, *map(int, elsewhere)))
     assert found.left_out is left_out
     assert [row.reply for row in found.answers] == ["4", "4"]
