@@ -18,7 +18,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import zip_longest
 from typing import Final
 
@@ -215,16 +215,6 @@ def by_name(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     return by_median(items, fold, _names)
 
 
-def by_usual_size(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
-    """Numbers: the usual length of what is asked about, in centimetres or what fits better; see `_by_usual`."""
-    return _by_usual(items, fold, "size_cm")
-
-
-def by_usual_count(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
-    """Numbers: how many of what is asked about a room usually has; see `_by_usual`."""
-    return _by_usual(items, fold, "count")
-
-
 def by_usual_nearness(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Options: by which usually stands nearest to what is asked about. Numbers: the median of things as near.
 
@@ -248,7 +238,7 @@ def _nearness(item: BlindItem) -> tuple[int, ...]:
 
 
 def _by_usual(items: Sequence[BlindItem], fold: IntArray, table: str) -> FloatArray | None:
-    """Numbers: what is usual of a thing, as everybody knows it, in the unit that fits best.
+    """Numbers: what is usual of a thing, its length in centimetres or how many a room has, in the unit that fits best.
 
     Nothing but the unit, a power of ten, is learned from the other folds: so what pruning took from the questions about
     a thing is not forgotten. Things that are not in the table are guessed as by name. None where at most half are.
@@ -335,8 +325,8 @@ PRIORS: Final[dict[str, Prior]] = {
     "most frequent": most_frequent,
     "median": task_median,
     "by name": by_name,
-    "by usual size": by_usual_size,
-    "by usual count": by_usual_count,
+    "by usual size": partial(_by_usual, table="size_cm"),
+    "by usual count": partial(_by_usual, table="count"),
     "by usual nearness": by_usual_nearness,
     **shortcut_attackers.SHORTCUT_ATTACKERS,
     **WORDS,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, combinations, pairwise
 from typing import Final
 
@@ -32,46 +32,6 @@ _LIST: Final = re.compile(r"(?:[^.:?]*: )?([^.?:]*; [^.?]*)")
 _ORDERED: Final = re.compile(r",? then |[;,.] ?")
 _FILLERS: Final = frozenset(("a", "an", "the", "it", "then", "and", "drone"))
 _ENDING: Final = re.compile(r"(?:ing|es|s|ed)$")
-
-
-def by_length(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
-    """By the place that an option has among the others, the longest first."""
-    return by_trait(items, fold, _length)
-
-
-def by_letter(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
-    """By its letter."""
-    return by_trait(items, fold, _letter)
-
-
-def by_likeness(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
-    """By how much it is like the other options: wrong ones are often made from the right one."""
-    return by_trait(items, fold, _likeness)
-
-
-def by_text(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
-    """By how much of it the question says, and whether it follows in a printed list on a step that is no option."""
-    return by_trait(items, fold, _said)
-
-
-def by_time(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
-    """By its words and the fifth of the scene's time in which the question is; None where no text has a time."""
-    return _by_share(items, fold, _clock_s)
-
-
-def by_clip(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
-    """The same by the length of its clip over that of the scene's longest; None where nothing is cut."""
-    return _by_share(items, fold, _clip_s)
-
-
-def interpolated(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
-    """By how far it is from the step of a printed list that the time tells; None where no text has a time."""
-    return _by_place(items, fold, _clock_s)
-
-
-def clip_interpolated(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
-    """By how far it is from the step that the length of its clip tells; None where nothing is cut."""
-    return _by_place(items, fold, _clip_s)
 
 
 def elsewhere(item: BlindItem) -> Sequence[Hashable]:
@@ -127,6 +87,7 @@ def _agreements(item: BlindItem, others: Sequence[str]) -> Sequence[int]:
 
 
 def _by_share(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatArray | None:
+    """By its words and the fifth of the scene's time in which the question is; None where no question has a time."""
     last = _last(items, when)
     if not last:
         return None
@@ -140,6 +101,7 @@ def _by_share(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatAr
 
 
 def _by_place(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatArray | None:
+    """By how far it is from the step of a printed list that the time tells; None where no question has a time."""
     last = _last(items, when)
     if not last:
         return None
@@ -171,6 +133,7 @@ def by_traits(items: Sequence[BlindItem], fold: IntArray, traits: Sequence[Seque
 
 @lru_cache(_KEPT)
 def _length(item: BlindItem) -> tuple[int, ...]:
+    """The place that each option has among the others, the longest first."""
     return ranks([len(option) for option in item.options])
 
 
@@ -180,11 +143,13 @@ def _letter(item: BlindItem) -> Sequence[Hashable]:
 
 @lru_cache(_KEPT)
 def _likeness(item: BlindItem) -> tuple[int, ...]:
+    """By how much each is like the other options: wrong ones are often made from the right one."""
     return ranks([sum(_like(option, other) for other in item.options) for option in item.options])
 
 
 @lru_cache(_KEPT)
 def _said(item: BlindItem) -> tuple[tuple[int, bool], ...]:
+    """How much of each the question says, and whether it follows in a printed list on a step that is no option."""
     text = _stems(item.text)
     said = ranks([len(_stems(option) & text) / max(len(_stems(option)), 1) for option in item.options])
     missing = [after for step, after in pairwise(_steps(item)) if max(_like(o, step) for o in item.options) < _LIKE]
@@ -242,14 +207,14 @@ def _share(item: BlindItem, last: dict[str, float], when: When) -> float | None:
 
 
 SHORTCUT_ATTACKERS: Final[dict[str, Callable[[Sequence[BlindItem], IntArray], FloatArray | None]]] = {
-    "by length": by_length,
-    "by letter": by_letter,
-    "by likeness": by_likeness,
-    "by text": by_text,
-    "by time": by_time,
-    "interpolated": interpolated,
-    "by clip": by_clip,
-    "clip interpolated": clip_interpolated,
+    "by length": partial(by_trait, trait=_length),
+    "by letter": partial(by_trait, trait=_letter),
+    "by likeness": partial(by_trait, trait=_likeness),
+    "by text": partial(by_trait, trait=_said),
+    "by time": partial(_by_share, when=_clock_s),
+    "interpolated": partial(_by_place, when=_clock_s),
+    "by clip": partial(_by_share, when=_clip_s),
+    "clip interpolated": partial(_by_place, when=_clip_s),
 }
 
 

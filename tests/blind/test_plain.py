@@ -23,7 +23,6 @@ from pipeline.blind.shortcut_attackers import (
     _like,
     _steps,
     best_guess,
-    by_length,
     by_traits,
     elsewhere,
     mentions,
@@ -241,7 +240,7 @@ def test_a_trait_is_worth_its_share_and_one_more_at_that_of_any() -> None:
         }
         expected.append(shared([worth[trait] for trait in traits[n]], item.right or 0))
     assert by_traits(items, FOLDS, traits) == pytest.approx(expected)
-    assert by_length(numbers(), FOLDS) is None
+    assert SHORTCUT_ATTACKERS["by length"](numbers(), FOLDS) is None
 
 
 def asked(text: str, options: Sequence[str] = ("a", "b")) -> BlindItem:

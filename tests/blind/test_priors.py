@@ -48,15 +48,15 @@ def test_the_usual_size_of_a_thing_is_known_whatever_the_release_holds() -> None
     items = [number_item(id, t, [name], task="object_size_estimation") for id, (name, t) in enumerate(rows)]
     fold = np.array([0, 0, 1, 1, 1])
     # A bed and a sofa of 200 cm, a lamp of 55 cm; the ghost is guessed as by name, 150.
-    assert priors.by_usual_size(items, fold).tolist() == [1, 0, 1, 1, 0]
+    assert PRIORS["by usual size"](items, fold).tolist() == [1, 0, 1, 1, 0]
     metres = [replace(item, number=item.number / 100) for item in items]
-    assert priors.by_usual_size(metres, fold).tolist() == [1, 0, 1, 1, 0], "in the unit of the other folds"
+    assert PRIORS["by usual size"](metres, fold).tolist() == [1, 0, 1, 1, 0], "in the unit of the other folds"
     mixed = [number_item(id, t, ["bed"], task="object_size_estimation") for id, t in enumerate((200, 200, 2, 2))]
-    assert priors.by_usual_size(mixed, np.array([0, 0, 1, 1])).tolist() == [0, 0, 0, 0], "of those alone"
-    assert priors.by_usual_size(items[3:], fold[3:]) is None, "of half of the things it knows nothing"
-    assert priors.by_usual_size([nearest_item(0, "bed", OPTIONS, "tv")], fold[:1]) is None
+    assert PRIORS["by usual size"](mixed, np.array([0, 0, 1, 1])).tolist() == [0, 0, 0, 0], "of those alone"
+    assert PRIORS["by usual size"](items[3:], fold[3:]) is None, "of half of the things it knows nothing"
+    assert PRIORS["by usual size"]([nearest_item(0, "bed", OPTIONS, "tv")], fold[:1]) is None
     nothing = [number_item(id, t, ["bed"], task="object_size_estimation") for id, t in enumerate((0, 0, 200, 200))]
-    assert priors.by_usual_size(nothing, np.array([0, 0, 0, 1]))[3] == 1, "of a bed of no size no unit is learned"
+    assert PRIORS["by usual size"](nothing, np.array([0, 0, 0, 1]))[3] == 1, "of a bed of no size no unit is learned"
     assert priors._values(nothing).tolist() == [0, 0, 200, 200]
 
 
@@ -64,10 +64,10 @@ def test_the_usual_count_of_a_thing_is_known_whatever_the_release_holds() -> Non
     rows = [("chair", 5), ("chair", 10), ("Window", 3), ("ghost", 5)]
     items = [number_item(id, t, [name]) for id, (name, t) in enumerate(rows)]
     fold = np.array([0, 0, 1, 1])
-    assert priors.by_usual_count(items, fold).tolist() == [1, 0.1, 1, 0.1], (
+    assert PRIORS["by usual count"](items, fold).tolist() == [1, 0.1, 1, 0.1], (
         "5 chairs, 3 windows; the ghost 7.5, by name"
     )
-    assert priors.by_usual_count(items[1:], np.array([0, 1, 1]))[0] == 0.1, "5 for 10, whatever else is known"
+    assert PRIORS["by usual count"](items[1:], np.array([0, 1, 1]))[0] == 0.1, "5 for 10, whatever else is known"
 
 
 def test_what_usually_stands_beside_a_thing_is_nearest() -> None:
