@@ -31,7 +31,7 @@ from pipeline.blind.config import NO_OPTIONS, AskConfig
 from pipeline.blind.items import LETTERS, BlindItem, item_of, question_rows
 from pipeline.blind.totals import ModelTotals, totals_of
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import ConfigError, Scan2qaError
+from pipeline.core.errors import Scan2qaError
 from pipeline.core.identity import digest
 from pipeline.core.tables import GUESSED, texts
 from pipeline.llm.base import Image, ModelSpec, Reply, Request, user
@@ -185,10 +185,6 @@ def ask(
     the options (`AskConfig.orders`); the embedded model is asked a sample (`AskConfig.sample`). Raises ConfigError for
     a model that cannot be opened and StoreError where replies cannot be kept; a failed request is a row of its own.
     """
-    names = [model.name for model in models]
-    twice = sorted(name for name, n in Counter(names).items() if n > 1)
-    if twice:
-        raise ConfigError(f"two models are named {', '.join(twice)}: give one of them another name")
     tables, run = [REPLIES.empty_table()], dict[str, Account]()
     if models:
         with ReplyCache(cache) as kept:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 import pyarrow as pa
@@ -96,7 +95,7 @@ class TableFile:
     def __enter__(self) -> TableFile:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *exception: object) -> None:
         if not self._finished:
             with suppress(OSError):  # of a disk that is full; there is an error under way already
                 self._writer.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -86,16 +87,16 @@ class BudgetGuard:
 
     Args:
         cache: of the replies.
-        models: with their own caps. Raises ConfigError where a cap binds a model whose price is not known.
+        models: with their own caps. Raises ConfigError where a cap binds a model whose price is not known, and where
+            two have one name.
         money: prices, and the cap of all models together, over all runs.
     """
 
-    def __init__(
-        self,
-        cache: ReplyCache,
-        models: Sequence[ModelSpec],
-        money: Money,
-    ) -> None:
+    def __init__(self, cache: ReplyCache, models: Sequence[ModelSpec], money: Money) -> None:
+        names = Counter(model.name for model in models)
+        if len(names) < len(models):
+            twice = ", ".join(sorted(name for name, n in names.items() if n > 1))
+            raise ConfigError(f"two models are named {twice}: give one of them another name")
         self._cache = cache
         self._prices = {model.name: money.price_of(model) for model in models}
         self._caps = {model.name: model.limit_cost for model in models if model.limit_cost is not None}

@@ -14,7 +14,6 @@ import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 from pipeline.core.errors import StoreError
@@ -72,7 +71,7 @@ class ReplyCache:
     def __enter__(self) -> ReplyCache:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -25,7 +25,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
+
+from aiolimiter import AsyncLimiter
 
 from pipeline.llm.failures import DOWN, HOPELESS, ILL, RATE_LIMITED, STOPPING, ModelError
 
@@ -48,13 +50,6 @@ SHARE_OF: Final = 32  # requests
 UNLIKELY: Final = 0.02  # of a row of refusals, at the share of refused requests: a longer one is no chance
 CHANCE_MAX: Final = 6  # refusals in a row that chance explains at most
 _FREE_S: Final = 1e-3  # an interval that holds nobody up
-
-
-class Limiter(Protocol):
-    """The part of aiolimiter in use: it waits until one more request is allowed."""
-
-    async def acquire(self, amount: float = 1) -> None:
-        """Returns when it is."""
 
 
 class State(Enum):
@@ -155,7 +150,7 @@ class RateLimiter:
 
     def __init__(
         self,
-        limiter: Limiter | None = None,
+        limiter: AsyncLimiter | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -192,7 +187,7 @@ class RateLimiter:
             self._go(State.TRIAL)
         return Ticket(now, self._pauses)
 
-    async def _allowed(self, limiter: Limiter) -> bool:
+    async def _allowed(self, limiter: AsyncLimiter) -> bool:
         """Waits for the configured rate; False where a pause, a trial or the end began meanwhile."""
         await limiter.acquire()
         return self._state in {State.OPEN, State.PAUSED} and self._resume <= self._clock()

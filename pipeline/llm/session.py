@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import AsyncExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
-from pipeline.core.errors import ConfigError
 from pipeline.llm.base import ModelSpec, Reply, Request
 from pipeline.llm.budget import NO_CAP, BudgetGuard, Money
 from pipeline.llm.cache import ReplyCache
@@ -27,7 +24,7 @@ class Session:
     """Models with one cache, used as ``with Session(…) as session``; limits and retries are those of `Client`.
 
     Args:
-        models: their names must differ; raises ConfigError otherwise.
+        models: their names differ.
         cache: file of the replies.
         keys: API keys by the name of their environment variable (`ModelSpec.key_name`).
         opener: makes the adapters; for tests.
@@ -42,9 +39,6 @@ class Session:
         opener: Opener = open_provider,
         money: Money = NO_CAP,
     ) -> None:
-        twice = sorted(name for name, n in Counter(model.name for model in models).items() if n > 1)
-        if twice:
-            raise ConfigError(f"two models are named {', '.join(twice)}: give one of them another name")
         self._models = tuple(models)
         self._cache = cache
         self._keys = keys or {}
@@ -57,7 +51,7 @@ class Session:
         self._lock = threading.Lock()  # nothing is handed to a loop that is about to end
 
     def __enter__(self) -> Session:
-        """Raises StoreError where replies cannot be kept."""
+        """Raises StoreError where replies cannot be kept, and the ConfigError of `BudgetGuard`."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="models", daemon=True)
         self._thread.start()
@@ -68,7 +62,7 @@ class Session:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def ask(self, model: str, request: Request) -> Reply:

@@ -149,5 +149,5 @@ def test_a_cache_that_cannot_be_kept_and_equal_names_are_refused(tmp_path: Path)
     with pytest.raises(StoreError), Session([SPEC], tmp_path / "file" / "c"):
         pass
     assert threading.active_count() == threads
-    with pytest.raises(ConfigError, match="two models are named m"):
-        Session([SPEC, SPEC], tmp_path / "c")
+    with pytest.raises(ConfigError, match="two models are named m"), Session([SPEC, SPEC], tmp_path / "c"):
+        pass
