@@ -13,11 +13,10 @@ from typing import Any, Final
 from tests.bench import answers, builds, guesses, models, reviewers, steps, stops
 from tests.bench.leaks import leaks
 from tests.bench.measuring import show
-from tests.bench.real_flights import real_flights, real_questions
+from tests.bench.real_flights import real_questions
 
 ALL: Final[dict[str, Callable[..., Iterator[Any]]]] = {
     "generation": builds.generation,
-    "distances": builds.distances,
     "builds": builds.growing,
     "orchestrated": builds.orchestrated,
     "rooms": steps.rooms,
@@ -38,7 +37,6 @@ ALL: Final[dict[str, Callable[..., Iterator[Any]]]] = {
 }
 APART: Final[dict[str, Callable[..., Iterator[Any]]]] = {
     "leaks": leaks,
-    "real-flights": real_flights,
     "real-questions": real_questions,
     "models": models.models,
     "cluster": builds.cluster,

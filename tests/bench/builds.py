@@ -19,22 +19,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 from PIL import Image
-from scipy.spatial import cKDTree
 
 from flows.cli.diff import report_of
 from flows.cli.report import report_page
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.benchmarks.vsi.rules import PROFILES, STRICT, ScanView
+from pipeline.benchmarks.vsi.rules import PROFILES, ScanView
 from pipeline.benchmarks.vsi.tasks.registry import ASKED, TASKS
-from pipeline.core.arrays import IntArray
 from pipeline.core.identity import rng_for, shard_of
 from pipeline.core.parquet import read_files, read_table, released_files, table_bytes
 from pipeline.core.schema import Scene
 from pipeline.core.tables import selected_questions, sizes_in
 from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
 from pipeline.engine.stage import STORE
-from pipeline.geometry.boxes import Boxes, closest_distance_m
-from pipeline.geometry.grids import GRID_STEP_M, SampledBoxes
 from pipeline.questions.arrays import ArrayTask
 from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
@@ -58,7 +54,6 @@ from tests.tables import candidates
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 CAP: Final = 6
-PLAIN_PAIRS: Final = 150  # the plain grid method is timed on so many pairs
 
 
 def raw_scenes() -> tuple[dict[str, Any], str]:
@@ -107,51 +102,6 @@ def generation() -> Iterator[Figure]:
         every = [pa.concat_tables(of_scene) for of_scene in zip(*found, strict=True)]
         choosing, _ = timed(lambda every=every: [select(table, TASKS, CAP) for table in every])
         yield Figure(f"{profile}: select", choosing.cpu_s, "s", baseline=reading.cpu_s)
-
-
-def distances() -> Iterator[Figure]:
-    """Exact distances of boxes against those of 5 cm grids, on the pairs that questions are about."""
-    pairs = [(view.boxes, *_asked_pairs(view)) for view in (IndoorView(s, STRICT) for s in read_scenes())]
-    n = sum(len(first) for _, first, _ in pairs)
-    plain_s, plain = timed(lambda: list(_plain_distances(pairs, n)))
-    grid_s, sampled = timed(lambda: np.concatenate([SampledBoxes(b).distance_m(i, j) for b, i, j in pairs]))
-    exact_s, exact = timed(lambda: np.concatenate([closest_distance_m(b.take(i), b.take(j)) for b, i, j in pairs]))
-    rate = len(plain) / plain_s.cpu_s
-    what = f"5 cm grids, as profile official has them; baseline: plain, {len(plain)} of {n:,} pairs"
-    yield Figure(what, n / grid_s.cpu_s, "pairs/s", baseline=rate)
-    yield Figure("exact, batched", n / exact_s.cpu_s, "pairs/s", least=30 * rate, baseline=rate)
-    too_long = np.array([d for _, d in plain]) - exact[[number for number, _ in plain]]
-    over = (sampled - exact) * 100
-    what = f"grids: too long by {over.mean():.1f} cm in the mean, at most; baseline: plain"
-    yield Figure(what, over.max(), "cm", baseline=too_long.max() * 100)
-
-
-def _asked_pairs(view: IndoorView) -> tuple[IntArray, IntArray]:
-    """Boxes of unique categories with all boxes of others, each unordered pair once."""
-    unique = np.isin(view.category_of, view.usable("unique"))
-    first, second = np.nonzero((unique[:, None] | unique[None]) & (view.category_of[:, None] != view.category_of[None]))
-    once = first < second
-    return first[once], second[once]
-
-
-def _plain_distances(pairs: list[tuple[Boxes, IntArray, IntArray]], n: int) -> Iterator[tuple[int, float]]:
-    """The method of the released benchmark as it is described: number and distance of some pairs, drawn at random."""
-    drawn = set(np.random.default_rng(0).permutation(n)[:PLAIN_PAIRS].tolist())
-    every = ((boxes, int(i), int(j)) for boxes, first, second in pairs for i, j in zip(first, second, strict=True))
-    for number, (boxes, i, j) in enumerate(every):
-        if number in drawn:
-            yield number, float(cKDTree(_plain_cloud(boxes, i)).query(_plain_cloud(boxes, j))[0].min())
-
-
-def _plain_cloud(boxes: Boxes, index: int) -> np.ndarray:
-    """Points (P, 3) on a 5 cm grid in a box, without the inner half, cropped to the box; metres."""
-    center, lengths, axes = boxes.center[index], boxes.half[index] * 2, boxes.axes[index]
-    sides = [np.linspace(-s / 2, s / 2, max(1, int(np.ceil(s / GRID_STEP_M)))) for s in lengths]
-    local = np.stack(np.meshgrid(*sides, indexing="ij"), -1).reshape(-1, 3)
-    local = local[~(np.abs(local) <= lengths / 4).all(1)]
-    world = local @ axes + center
-    kept = world[(np.abs((world - center) @ axes.T) <= lengths / 2).all(1)]
-    return kept if len(kept) else world
 
 
 # Builds of metadata

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
-from threadpoolctl import threadpool_limits
 
 from pipeline.blind import priors
-from pipeline.blind.attack import PreparedTask, standard_error, stress_test, tasks_of
+from pipeline.blind.attack import standard_error, stress_test, tasks_of
 from pipeline.blind.config import PruneConfig
-from pipeline.blind.features import encode
-from pipeline.blind.forest import FittedForest, on_all_cores, score_fold
+from pipeline.blind.forest import on_all_cores
 from pipeline.blind.items import BlindItem, folds_of, make_item
 from pipeline.blind.prune import prune
 from pipeline.metrics.mra import mean_relative_accuracies
@@ -42,7 +38,7 @@ PUBLISHED = {
 
 
 def stress(count: str = "5130") -> Iterator[Figure]:
-    """The stress test of so many questions, the attacker that was not chosen, and the known shortcuts found again.
+    """The stress test of so many questions, and the known shortcuts found again.
 
     The published figures (blind.md) are of all 5,130 questions. Where the released file beside the repository holds
     fewer, they are met within a few of the standard errors shown (the mean's, the questions of a scene taken together).
@@ -62,33 +58,7 @@ def stress(count: str = "5130") -> Iterator[Figure]:
         cost, gone = timed(lambda: int((prune(many, PruneConfig(tau=TAU), run) > 0).sum()))
         yield Figure(f"pruning with tau, {gone:,} removed", cost.cpu_s, "s", n * PRUNED_S, baseline=tested.cpu_s)
         yield Figure("peak of both", peak_mib(), "MiB", 1024)
-    theirs_s, theirs = timed(lambda: _mean_of_choices(items, _boosted))
-    ours_s, ours = timed(lambda: _mean_of_choices(items, score_fold))
-    peer = "baseline: histogram gradient boosting"
-    yield Figure(f"forest, mean over tasks with options; {peer}", ours, baseline=theirs)
-    yield Figure(f"forest, one core; {peer}", ours_s.cpu_s, "s", baseline=theirs_s.cpu_s)
     yield from _shortcuts(items)
-
-
-def _mean_of_choices(items: Sequence[BlindItem], score: Callable[[FittedForest], tuple[Any, Any]]) -> float:
-    """What an attacker earns on the tasks with options."""
-    tasks = [PreparedTask.made_of(task, [items[i] for i in index]) for task, index in tasks_of(items).items()]
-    found = [[score(fit)[1] for fit in one.fits(one.dealt("bench"))] for one in tasks if one.rows.choice]
-    return float(np.mean([np.concatenate(scores).mean() for scores in found]))
-
-
-def _boosted(fit: FittedForest) -> tuple[np.ndarray, np.ndarray]:
-    train = fit.fold[fit.rows.question] != fit.test
-    features = encode(fit.rows, fit.fold, fit.test)
-    right = fit.rows.target > 0
-    with threadpool_limits(1):
-        model = HistGradientBoostingClassifier(max_iter=50, max_leaf_nodes=8, min_samples_leaf=10, random_state=0)
-        worth = model.fit(features[train], right[train]).predict_proba(features[~train])[:, 1]
-    _, question = np.unique(fit.rows.question[~train], return_inverse=True)
-    best = np.zeros(int(question.max()) + 1)
-    np.maximum.at(best, question, worth)
-    won = (worth == best[question])[right[~train]].astype(float)
-    return won, won
 
 
 def _shortcuts(items: Sequence[BlindItem]) -> Iterator[Figure]:

@@ -17,7 +17,6 @@ from rich.table import Table
 
 from pipeline.benchmarks.embodied4c.rules import GEN
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.benchmarks.urbanvideo.benchmark import URBAN_TASKS
 from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Origin
 from pipeline.core.tables import selected_questions
@@ -32,39 +31,12 @@ from pipeline.worlds.flight.readers.episodes import steps_of
 from pipeline.worlds.flight.readers.flights import Flights
 from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.bench.measuring import temporary
-from tests.benchmarks.urbanvideo.flights import rows
 from tests.environment import REAL_DATA
 from tests.tables import candidates
 
 MOVEMENT: Final = ("Trajectory Captioning", "Sequence Recall", "Duration", "Action Generation")
 _PLACE: Final = re.compile(r'lat="([-\d.]+)" lon="([-\d.]+)"')
 FPS: Final = 2
-
-
-def real_flights(root: str = "") -> Iterator[Table]:
-    """What is asked of each real log before any cap, and what is refused.
-
-    Each becomes a flight with a plain video as long as its track; with settings also with the map of Monaco, moved to
-    where it was flown.
-    """
-    shown = Table("log", "settings", "seconds", "movements", "movement questions", "all", "refused, most often")
-    with temporary() as made:
-        for kind in ("none", "map"):
-            for log in real_logs(Path(made) / kind):
-                place = Path(root or made) / kind
-                try:
-                    scene = observed(place, write(place, log, MAPS[0] if kind == "map" else ""))
-                except RawDataError as error:
-                    shown.add_row(log.name, kind, "", "", "", "", f"left out: {error.finding}")
-                    continue
-                found, motion = rows(scene, *URBAN_TASKS), scene.facts.motion
-                asked = Counter(row["task"] for row in found if row["reason"] is None)
-                why = Counter(row["reason"] for row in found if row["reason"] is not None).most_common(4)
-                seconds = motion.t_s[-1] - motion.t_s[0] if motion and motion.t_s else 0.0
-                numbers = (len(motion.segments) if motion else 0, sum(asked[t] for t in MOVEMENT), asked.total())
-                told = ", ".join(f"{n} {reason}" for reason, n in why)
-                shown.add_row(log.name, kind, f"{seconds:.1f}", *map(str, numbers), told)
-    yield shown
 
 
 MAPS: Final = ("monaco", "berlin-siegessaeule")

@@ -30,7 +30,7 @@ from pipeline.engine.rerun import _behind
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.engine.store import hash_bits
 from pipeline.llm.failures import ModelError
-from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
+from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder, units_due
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import READERS
@@ -245,15 +245,10 @@ def test_a_change_that_alters_no_result_stops_there(meta: Path, built: Path) -> 
 
 
 @pytest.mark.slow
-def test_text_between_the_scenes_is_no_input(meta: Path, built: Path) -> None:
+def test_text_between_the_scenes_and_where_the_data_lie_are_no_input(meta: Path, built: Path, tmp_path: Path) -> None:
     path = meta / FILE
     path.write_text("\n\n" + path.read_text() + "\n")
-    assert whys(build(meta, built)) == ALL_REUSED
-
-
-@pytest.mark.slow
-def test_where_the_data_lie_is_no_input(meta: Path, built: Path, tmp_path: Path) -> None:
-    assert whys(build(written(tmp_path / "elsewhere", SCENES), built)) == ALL_REUSED
+    assert whys(build(meta.rename(tmp_path / "elsewhere"), built)) == ALL_REUSED
 
 
 @pytest.mark.slow
@@ -345,11 +340,6 @@ def test_a_dry_run_of_nothing_yet_says_all_and_leaves_no_folder(meta: Path, out:
     said = dry(meta, out)
     assert not out.exists()
     assert said == ran(build(meta, out))
-
-
-@pytest.mark.slow
-def test_a_dry_run_of_what_is_up_to_date_says_nothing(meta: Path, built: Path) -> None:
-    assert dry(meta, built) == set()
 
 
 @pytest.mark.slow
@@ -527,13 +517,6 @@ def test_a_stage_alone_runs_for_the_scenes_asked_for(stage: str, pattern: str, m
 
 
 @pytest.mark.slow
-def test_a_stage_alone_runs_for_all_scenes(meta: Path, built: Path) -> None:
-    outcome = Builder(config_of(meta), built).stage("generate")
-    assert [e.unit for e in outcome.manifest] == UNITS
-    assert {e.why for e in outcome.manifest} == {"asked"}
-
-
-@pytest.mark.slow
 def test_a_stage_alone_takes_the_new_configuration_and_the_next_build_goes_on_from_there(
     meta: Path, built: Path, tmp_path: Path
 ) -> None:
@@ -665,7 +648,8 @@ def test_a_stage_alone_that_reads_no_raw_data_needs_no_root(meta: Path, built: P
     for stage in (name for name, stage in RUN_STAGES.items() if not stage.needs_roots):
         Builder(config, built).check(stage)
         outcome = Builder(config, built).stage(stage)
-        assert {e.stage for e in outcome.manifest if e.output} == {stage}
+        assert {(e.stage, e.why) for e in outcome.manifest if e.output} == {(stage, "asked")}
+        assert [e.unit for e in outcome.manifest] == UNITS
         assert outcome.quarantine == []
 
 
@@ -752,14 +736,6 @@ def test_batches_hold_every_job_once_one_dataset_each_and_about_64(tmp_path: Pat
     without = batches_of([job for job in jobs if job.unit != "a/scene0500"])
     kept = sum({j.unit for j in batch} - {"a/scene0500"} in [{j.unit for j in w} for w in without] for batch in batches)
     assert kept == len(batches), "one scene less moves no other to another batch"
-
-
-def test_samples_are_the_same_every_time(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        write_sample_metadata(tmp_path / name)
-    (one,), (other,) = (list((tmp_path / name).iterdir()) for name in ("a", "b"))
-    assert one.read_bytes() == other.read_bytes()
-    assert set(json.loads(one.read_bytes())) == {plan.name for plan in PLANS}
 
 
 def test_a_plan_by_which_nothing_runs_is_confirmed_as_a_build_would(meta: Path, built: Path) -> None:
