@@ -18,7 +18,8 @@ from pipeline.core.errors import RawDataError
 from pipeline.formats.scene_folder import SceneDocument
 from pipeline.reading.checks import POSITION_MAX_M
 from pipeline.worlds.indoor.converters.annotated import AnnotatedBoxes, annotated_scene, placed, shown
-from pipeline.worlds.indoor.converters.texts import folders_of, numbers_from, object_of, rotations, table_of
+from pipeline.worlds.indoor.converters.capture import Converter
+from pipeline.worlds.indoor.converters.texts import numbers_from, object_of, rotations, table_of
 
 FILES: Final = ("instances.json", "scene_objects.csv", "3d_bounding_box.csv")
 TRAJECTORY: Final = "aria_trajectory.csv"
@@ -40,16 +41,13 @@ AGAIN: Final = "fetch the sequence's ground truth again"
 NO_FILM: Final = "the recording (.vrs) is not read: export its RGB pictures, and give camera and poses in scene.json"
 
 
-class AriaDigitalTwin:
+class AriaDigitalTwin(Converter):
     """Ground truth of Aria Digital Twin's sequences."""
 
     name = "aria_digital_twin"
     about = "instances.json, scene_objects.csv, 3d_bounding_box.csv (Aria Digital Twin): labelled boxes, no film"
-    real: str | None = "projectaria_tools' test sequence (349 objects)"
-
-    def places(self, source: Path) -> Sequence[Path]:
-        """See `Converter.places`."""
-        return [folder for folder in folders_of(source) if all((folder / name).is_file() for name in FILES)]
+    needs = FILES
+    real = "projectaria_tools' test sequence (349 objects)"
 
     def convert(self, place: Path, folder: Path) -> SceneDocument:
         """See `Converter.convert`."""

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from pipeline.core.files import MAX_FILE_BYTES, size_of_file, write_atomically
 from pipeline.formats.images import color_file, jpeg_bytes
 from pipeline.formats.scene_folder import CaptureCamera, LabelledBox, PosedFrame, SceneDocument, Unit
 from pipeline.worlds.indoor.converters.fusion import DepthView, FusedMesh, find_floor, find_up, fuse
+from pipeline.worlds.indoor.converters.texts import folders_of
 from pipeline.worlds.indoor.readers.frames import check_poses
 
 Distortion = tuple[float, float, float, float]  # k1, k2, p1, p2
@@ -80,28 +81,6 @@ DEPTH_MAX_MM: Final = 65535
 UP_AXES: Final = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
-class Converter(Protocol):
-    """One format of captures or annotations: a class, and a line in `registry`."""
-
-    @property
-    def name(self) -> str:
-        """By which it is called."""
-
-    @property
-    def about(self) -> str:
-        """What it reads, in one line."""
-
-    @property
-    def real(self) -> str | None:
-        """The real files that it was tried on; None: made files alone, which follow the published conventions."""
-
-    def places(self, source: Path) -> Sequence[Path]:
-        """The folders or files, ``source`` among them or below it, that hold one scene each; none: another format."""
-
-    def convert(self, place: Path, folder: Path) -> SceneDocument:
-        """Writes a scene's files into an empty folder, and gives its document. Raises RawDataError."""
-
-
 @dataclass(frozen=True)
 class CapturedFrame:
     """One frame: its time, its pose (4, 4) in OpenCV's axes (None: not known), its lens, and its picture's file.
@@ -143,6 +122,38 @@ class Capture:
     objects: tuple[LabelledBox, ...] = ()
     complete: bool | tuple[str, ...] = False
     remarks: tuple[str, ...] = field(default=())
+
+
+class Converter:
+    """One format of captures or annotations: a class, and a line in `registry`.
+
+    Attributes:
+        name: by which it is called.
+        about: what it reads, in one line.
+        real: the real files that it was tried on; None: made files alone, which follow the published conventions.
+        needs: the files, and the folders (with a slash at the end), that show a folder to be a scene.
+    """
+
+    name: str
+    about: str
+    real: str | None = None
+    needs: tuple[str, ...] = ()
+
+    def places(self, source: Path) -> Sequence[Path]:
+        """The folders or files, ``source`` among them or below it, that hold one scene each; none: another format."""
+        return [folder for folder in folders_of(source) if self.is_scene(folder)]
+
+    def is_scene(self, folder: Path) -> bool:
+        """Whether a folder holds a scene."""
+        return all((folder / n).is_dir() if n.endswith("/") else (folder / n).is_file() for n in self.needs)
+
+    def capture(self, place: Path) -> Capture:
+        """What a scene's files hold, of a format of captures. Raises RawDataError."""
+        raise NotImplementedError
+
+    def convert(self, place: Path, folder: Path) -> SceneDocument:
+        """Writes a scene's files into an empty folder, and gives its document. Raises RawDataError."""
+        return write_capture(self.capture(place), folder)
 
 
 def write_capture(capture: Capture, folder: Path) -> SceneDocument:

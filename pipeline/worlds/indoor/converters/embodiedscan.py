@@ -22,7 +22,7 @@ from pipeline.formats.images import size_of
 from pipeline.formats.pickles import read_pickle
 from pipeline.formats.scene_folder import SceneDocument
 from pipeline.worlds.indoor.converters.annotated import SOME, AnnotatedBoxes, annotated_scene
-from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
+from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, Converter, write_capture
 from pipeline.worlds.indoor.converters.rgbd import depth_png, orthonormal
 from pipeline.worlds.indoor.converters.scanned_houses import depth_pgm
 from pipeline.worlds.indoor.converters.texts import (
@@ -47,12 +47,11 @@ SMALLER: Final = "take scenes out of data_list where you trust the file, and pic
 NO_PICTURES: Final = "none of the pictures is here: put scannet/, 3rscan/ or matterport3d/ beside the file"
 
 
-class EmbodiedScan:
+class EmbodiedScan(Converter):
     """Annotations of EmbodiedScan."""
 
     name = "embodiedscan"
     about = "embodiedscan_infos_*.pkl (EmbodiedScan; never unpickled): boxes, film and depth where its datasets are"
-    real: str | None = None
 
     def places(self, source: Path) -> Sequence[Path]:
         """See `Converter.places`: a scene is the file's path with its name below it."""

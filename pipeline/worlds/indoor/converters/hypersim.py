@@ -26,7 +26,7 @@ from pipeline.core.errors import RawDataError, is_installed, missing
 from pipeline.formats.images import MAX_PIXELS
 from pipeline.formats.scene_folder import UNTRIED, SceneDocument
 from pipeline.worlds.indoor.converters.annotated import SOME, AnnotatedBoxes, annotated_scene, shown
-from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
+from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, Converter, write_capture
 from pipeline.worlds.indoor.converters.rgbd import orthonormal
 from pipeline.worlds.indoor.converters.texts import bytes_of, folders_of, numbers_from, pinhole_of, size_from, table_of
 
@@ -55,12 +55,12 @@ NYU40: Final = (
 GROUPS: Final = frozenset({"books", "clothes"})  # what one instance may hold any number of
 
 
-class Hypersim:
+class Hypersim(Converter):
     """Scenes of Hypersim, one for each camera."""
 
     name = "hypersim"
     about = "ai_VVV_NNN/ with _detail/ and images/ (Hypersim; needs h5py): camera paths, depth, boxes of instances"
-    real: str | None = "ai_037_002's camera path, lens and a depth image (no boxes, no pictures)"
+    real = "ai_037_002's camera path, lens and a depth image (no boxes, no pictures)"
 
     def places(self, source: Path) -> Sequence[Path]:
         """See `Converter.places`: a scene is its folder's path with the names of both below it."""

@@ -10,11 +10,9 @@ import numpy as np
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
-from pipeline.formats.scene_folder import SceneDocument
-from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, write_capture
+from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, Converter
 from pipeline.worlds.indoor.converters.rgbd import depth_array, depth_png, mask_confidence
 from pipeline.worlds.indoor.converters.texts import (
-    folders_of,
     lens_of,
     numbers_from,
     numbers_of,
@@ -33,7 +31,7 @@ FPS: Final = 60.0  # where there are no times
 STRAY_SURE: Final = 2  # of 0, 1, 2
 
 
-class StrayScanner:
+class StrayScanner(Converter):
     """Recordings of Stray Scanner (iPhone with LiDAR): film, ``depth/``, ``confidence/``, ``odometry.csv``.
 
     After the app's own docs/format.md and StrayVisualizer: depth in millimetres at 256 x 192, the matrix for the
@@ -44,14 +42,10 @@ class StrayScanner:
 
     name = "stray_scanner"
     about = "rgb.mp4, depth/, confidence/, camera_matrix.csv, odometry.csv (Stray Scanner on a phone with LiDAR)"
-    real: str | None = None
+    needs = ("odometry.csv", "camera_matrix.csv")
 
-    def places(self, source: Path) -> Sequence[Path]:
-        """See `Converter.places`."""
-        return [f for f in folders_of(source) if all((f / n).is_file() for n in ("odometry.csv", "camera_matrix.csv"))]
-
-    def convert(self, place: Path, folder: Path) -> SceneDocument:
-        """See `Converter.convert`."""
+    def capture(self, place: Path) -> Capture:
+        """See `Converter.capture`."""
         clock, number, pose = _odometry(place / "odometry.csv")
         matrix = numbers_of(place / "camera_matrix.csv", 9).reshape(3, 3)
         lens = pinhole_of(matrix)
@@ -66,15 +60,7 @@ class StrayScanner:
             return mask_confidence(found, place / "confidence" / f"{name}.png", STRAY_SURE)
 
         shots = [CapturedFrame(float(t - clock[0]), pose[i], lens, number=int(number[i])) for i, t in enumerate(clock)]
-        capture = Capture(
-            place=place,
-            shots=shots,
-            size=NATIVE,
-            up=np.array(UP_AXES["y"]),
-            film=film,
-            depth_m=depth,
-        )
-        return write_capture(capture, folder)
+        return Capture(place, shots, NATIVE, up=np.array(UP_AXES["y"]), film=film, depth_m=depth)
 
 
 def _odometry(path: Path) -> tuple[FloatArray, np.ndarray, FloatArray]:
@@ -112,7 +98,7 @@ PICTURES: Final = ("rgb", "rgbd", "EXR_RGBD/rgb", "images")
 NO_DEPTH: Final = "depth of Record3D (LZFSE) is not read: unpack it to depth/N.png (docs/build/converters.md)"
 
 
-class Record3D:
+class Record3D(Converter):
     """Record3D exports: ``metadata.json`` beside the pictures in ``rgb/`` or ``rgbd/``.
 
     ``K`` is nine numbers column by column for pictures of ``w`` x ``h``; ``poses`` are rows qx qy qz qw tx ty tz,
@@ -123,14 +109,13 @@ class Record3D:
 
     name = "record3d"
     about = "metadata.json with K and poses, and rgb/ or rgbd/ (Record3D; unzip a .r3d first); depth unpacked"
-    real: str | None = None
 
-    def places(self, source: Path) -> Sequence[Path]:
-        """See `Converter.places`."""
-        return [f for f in folders_of(source) if (f / METADATA).is_file() and _pictures(f) is not None]
+    def is_scene(self, folder: Path) -> bool:
+        """See `Converter.is_scene`."""
+        return (folder / METADATA).is_file() and _pictures(folder) is not None
 
-    def convert(self, place: Path, folder: Path) -> SceneDocument:
-        """See `Converter.convert`."""
+    def capture(self, place: Path) -> Capture:
+        """See `Converter.capture`."""
         path = place / METADATA
         told = object_of(path)
         size = size_from(path, told.get("w"), told.get("h"))
@@ -153,9 +138,8 @@ class Record3D:
         shots = [CapturedFrame(float(clock[i] - clock[order[0]]), pose[i], lens, pictures.get(i)) for i in order]
         up, depths = np.array(UP_AXES["y"]), place / "depth"
         if not depths.is_dir():
-            return write_capture(Capture(place, shots, size, up=up, remarks=(NO_DEPTH,)), folder)
-        capture = Capture(place, shots, size, up=up, depth_m=lambda i: depth_png(depths / f"{order[i]}.png", 1000.0))
-        return write_capture(capture, folder)
+            return Capture(place, shots, size, up=up, remarks=(NO_DEPTH,))
+        return Capture(place, shots, size, up=up, depth_m=lambda i: depth_png(depths / f"{order[i]}.png", 1000.0))
 
 
 def _fps(told: dict[str, object]) -> float:
@@ -179,7 +163,7 @@ SECONDS: Final = 0.5  # that a key frame is shown: their names are no clock
 POLYCAM_SURE: Final = 255
 
 
-class Polycam:
+class Polycam(Converter):
     """Polycam's raw data (developer mode): ``keyframes/`` with images, cameras and depth.
 
     A camera is a JSON with fx fy cx cy width height and t_00 … t_23, three rows of camera-to-world in OpenGL's
@@ -189,14 +173,13 @@ class Polycam:
 
     name = "polycam"
     about = "keyframes/ with images, cameras and depth (Polycam, raw data of developer mode)"
-    real: str | None = None
 
-    def places(self, source: Path) -> Sequence[Path]:
-        """See `Converter.places`."""
-        return [f for f in folders_of(source) if _folder(f, CAMERAS) is not None]
+    def is_scene(self, folder: Path) -> bool:
+        """See `Converter.is_scene`."""
+        return _folder(folder, CAMERAS) is not None
 
-    def convert(self, place: Path, folder: Path) -> SceneDocument:
-        """See `Converter.convert`."""
+    def capture(self, place: Path) -> Capture:
+        """See `Converter.capture`."""
         cameras, images = _folder(place, CAMERAS), _folder(place, IMAGES)
         paths = sorted(cameras.glob("*.json")) if cameras else []
         if not paths:
@@ -216,7 +199,7 @@ class Polycam:
             color = picture if picture is not None and picture.is_file() else None
             shots.append(CapturedFrame(i * SECONDS, opencv_camera(pose), lens, color))
         keyframes = place / "keyframes"
-        capture = Capture(
+        return Capture(
             place=place,
             shots=shots,
             size=size,
@@ -228,7 +211,6 @@ class Polycam:
             ),
             remarks=(f"key frames without a clock: each is shown for {SECONDS:g} s",),
         )
-        return write_capture(capture, folder)
 
 
 def _folder(place: Path, names: Sequence[str]) -> Path | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,12 +10,10 @@ import numpy as np
 
 from pipeline.core.errors import RawDataError, faults_of
 from pipeline.formats.colmap import ColmapViews, parse_binary_views, parse_views
-from pipeline.formats.scene_folder import SceneDocument
-from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, Distortion, write_capture
+from pipeline.worlds.indoor.converters.capture import UP_AXES, Capture, CapturedFrame, Converter, Distortion
 from pipeline.worlds.indoor.converters.texts import (
     bytes_of,
     entries_of,
-    folders_of,
     lens_of,
     numbers_from,
     object_of,
@@ -35,7 +32,7 @@ SECONDS: Final = 0.5  # that a photograph is shown
 UNMEASURED: Final = "nothing says how long a metre is: measure one length, scale the numbers and set unit to m"
 
 
-class Nerfstudio:
+class Nerfstudio(Converter):
     """nerfstudio's (and instant-ngp's) ``transforms.json``: photographs with poses, whose scale nobody measured.
 
     ``transform_matrix`` is camera-to-world in OpenGL's camera (y up, looks along -z), the world's z is up. Lens and
@@ -43,15 +40,12 @@ class Nerfstudio:
     """
 
     name = "nerfstudio"
+    needs = (TRANSFORMS,)
     about = "transforms.json with its pictures (nerfstudio, instant-ngp), in an unknown unit"
-    real: str | None = "instant-ngp's fox (50 pictures)"
+    real = "instant-ngp's fox (50 pictures)"
 
-    def places(self, source: Path) -> Sequence[Path]:
-        """See `Converter.places`."""
-        return [folder for folder in folders_of(source) if (folder / TRANSFORMS).is_file()]
-
-    def convert(self, place: Path, folder: Path) -> SceneDocument:
-        """See `Converter.convert`."""
+    def capture(self, place: Path) -> Capture:
+        """See `Converter.capture`."""
         path = place / TRANSFORMS
         told = object_of(path)
         model = told.get("camera_model")
@@ -81,7 +75,7 @@ class Nerfstudio:
         first = told | frames[0]
         size = size_from(path, first.get("w"), first.get("h"))
         up = np.array(UP_AXES["z"])
-        return write_capture(Capture(place, shots, size, "unknown", up, remarks=tuple(remarks)), folder)
+        return Capture(place, shots, size, "unknown", up, remarks=tuple(remarks))
 
 
 def _distortion(path: Path, told: dict[str, Any]) -> Distortion:
@@ -117,7 +111,7 @@ MODEL_FOLDERS: Final = ("sparse/0", "sparse", ".")  # of a project, where the mo
 FISHEYE: Final = "fisheye pictures: colmap image_undistorter makes straight ones"
 
 
-class Colmap:
+class Colmap(Converter):
     """COLMAP models as text or binary: photographs with poses, whose scale and axes nobody measured.
 
     ``images`` has world-to-camera, the quaternion's scalar first, two lines per image in the text. The unit of a
@@ -126,14 +120,14 @@ class Colmap:
 
     name = "colmap"
     about = "cameras, images (.txt or .bin) of a COLMAP model with its pictures, in an unknown unit"
-    real: str | None = "kapture's maupertuis (4 pictures)"
+    real = "kapture's maupertuis (4 pictures)"
 
-    def places(self, source: Path) -> Sequence[Path]:
-        """See `Converter.places`."""
-        return [folder for folder in folders_of(source) if _model(folder) is not None and folder.name != "sparse"]
+    def is_scene(self, folder: Path) -> bool:
+        """See `Converter.is_scene`."""
+        return _model(folder) is not None and folder.name != "sparse"
 
-    def convert(self, place: Path, folder: Path) -> SceneDocument:
-        """See `Converter.convert`."""
+    def capture(self, place: Path) -> Capture:
+        """See `Converter.capture`."""
         model = _model(place)
         if model is None:
             raise RawDataError(place, "missing_file", "there is no cameras and images", "export the model again")
@@ -161,8 +155,7 @@ class Colmap:
         if len(found) < len(order):
             remarks.append(f"{len(order) - len(found)} of {len(order)} images have no picture here, and were left out")
         size = sizes.pop()
-        capture = Capture(place, shots, (size[0], size[1]), "unknown", remarks=tuple(remarks))
-        return write_capture(capture, folder)
+        return Capture(place, shots, (size[0], size[1]), "unknown", remarks=tuple(remarks))
 
 
 def _four(lens: list[float]) -> tuple[float, float, float, float]:

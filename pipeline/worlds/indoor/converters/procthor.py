@@ -22,6 +22,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.formats.scene_folder import SceneDocument
 from pipeline.reading.checks import POSITION_MAX_M
 from pipeline.worlds.indoor.converters.annotated import AnnotatedBoxes, annotated_scene, shown, split_words
+from pipeline.worlds.indoor.converters.capture import Converter
 from pipeline.worlds.indoor.converters.texts import (
     entries_of,
     euler_rotations,
@@ -42,12 +43,12 @@ GRID_M: Final = 1e-3  # corners of rooms are rounded to it
 NO_OPENINGS: Final = "doors and windows are left out: from which end of a wall they are measured is not documented"
 
 
-class ProcThor:
+class ProcThor(Converter):
     """Houses of ProcTHOR."""
 
     name = "procthor"
     about = "houses as .json or .jsonl(.gz) with asset-database.json beside them (ProcTHOR): boxes and floors"
-    real: str | None = "two generated houses (2 and 6 rooms)"
+    real = "two generated houses (2 and 6 rooms)"
 
     def places(self, source: Path) -> Sequence[Path]:
         """See `Converter.places`: a house of JSON lines is the file's path with its number below it."""

@@ -20,11 +20,9 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file
 from pipeline.formats.images import MAX_PIXELS, decode_numbers, size_of
-from pipeline.formats.scene_folder import SceneDocument
-from pipeline.worlds.indoor.converters.capture import Capture, CapturedFrame, write_capture
+from pipeline.worlds.indoor.converters.capture import Capture, CapturedFrame, Converter
 from pipeline.worlds.indoor.converters.texts import (
     first_file,
-    folders_of,
     numbers_of,
     one_file,
     pinhole_of,
@@ -70,20 +68,19 @@ def mask_confidence(depth_m: FloatArray | None, path: Path, sure: int) -> FloatA
     return np.where(trust >= sure, depth_m, np.nan)
 
 
-class SevenScenes:
+class SevenScenes(Converter):
     """Frames of 7-Scenes and of the TSDF examples that follow it."""
 
     name = "7scenes"
     about = "frame-NNNNNN.color.png, .depth.png and .pose.txt in a folder (7-Scenes, and what writes so)"
     real = "the kitchen of 7-Scenes (125 frames)"
 
-    def places(self, source: Path) -> Sequence[Path]:
-        """See `Converter.places`."""
-        folders = [f for f in folders_of(source) if any(f.glob("frame-*.pose.txt"))]
-        return [f for f in folders if not (f / "_info.txt").is_file()]  # which 3RScan has
+    def is_scene(self, folder: Path) -> bool:
+        """See `Converter.is_scene`."""
+        return any(folder.glob("frame-*.pose.txt")) and not (folder / "_info.txt").is_file()  # which 3RScan has
 
-    def convert(self, place: Path, folder: Path) -> SceneDocument:
-        """See `Converter.convert`."""
+    def capture(self, place: Path) -> Capture:
+        """See `Converter.capture`."""
         found = {p.name.split(".")[0]: p for p in sorted(place.glob("frame-*.pose.txt"))}
         numbers = np.array([_number(path) for path in found.values()])
         lens_file = first_file(place, ("camera-intrinsics.txt", "../camera-intrinsics.txt"))
@@ -98,19 +95,16 @@ class SevenScenes:
         ]
         size = next((s for shot in shots if shot.color and (s := size_of(shot.color))), (640, 480))
         depths = [place / f"{stem}.depth.png" for stem in found]
-        return write_capture(
-            Capture(
-                place=place,
-                shots=[s if s.world_T_camera is None else orthonormal(s) for s in shots],
-                size=size,
-                up=-numbers_of(gravity, 3) if gravity.is_file() else None,
-                depth_m=lambda i: depth_png(depths[i], 1000.0, (0, 65535)),
-                remarks=(
-                    "colour and depth are taken as one camera's, as in 7-Scenes' tools: colours may lie 5 to 10 cm "
-                    "beside the surface; draw boxes by its shape, in a cut and in the side views",
-                ),
+        return Capture(
+            place=place,
+            shots=[s if s.world_T_camera is None else orthonormal(s) for s in shots],
+            size=size,
+            up=-numbers_of(gravity, 3) if gravity.is_file() else None,
+            depth_m=lambda i: depth_png(depths[i], 1000.0, (0, 65535)),
+            remarks=(
+                "colour and depth are taken as one camera's, as in 7-Scenes' tools: colours may lie 5 to 10 cm "
+                "beside the surface; draw boxes by its shape, in a cut and in the side views",
             ),
-            folder,
         )
 
 
@@ -135,21 +129,17 @@ def orthonormal(shot: CapturedFrame) -> CapturedFrame:
     return CapturedFrame(shot.time_s, pose, shot.lens, shot.color, shot.number)
 
 
-class ExportedFrames:
+class ExportedFrames(Converter):
     """Frames in the folders of ScanNet's exporter."""
 
     name = "rgbd"
+    needs = ("color/", "depth/", "pose/", "intrinsic/")
     about = (
         "color/N.jpg, depth/N.png in millimetres, pose/N.txt and intrinsic/ (ScanNet's exporter, and what writes so)"
     )
-    real: str | None = None
 
-    def places(self, source: Path) -> Sequence[Path]:
-        """See `Converter.places`."""
-        return [f for f in folders_of(source) if all((f / n).is_dir() for n in ("color", "depth", "pose", "intrinsic"))]
-
-    def convert(self, place: Path, folder: Path) -> SceneDocument:
-        """See `Converter.convert`."""
+    def capture(self, place: Path) -> Capture:
+        """See `Converter.capture`."""
         poses, colors, depths = (_numbered(place / name) for name in ("pose", "color", "depth"))
         numbers = sorted(poses.keys() & colors.keys())
         size = next((s for n in numbers if (s := size_of(colors[n]))), None)
@@ -158,20 +148,17 @@ class ExportedFrames:
             raise RawDataError(place, "no_usable_frames", message, "name them alike: color/0.jpg, pose/0.txt")
         matrix = numbers_of(place / "intrinsic" / "intrinsic_color.txt", 16).reshape(4, 4)
         lens = pinhole_of(matrix)
-        return write_capture(
-            Capture(
-                place=place,
-                shots=[
-                    orthonormal(
-                        CapturedFrame((n - numbers[0]) / FPS, numbers_of(poses[n], 16).reshape(4, 4), lens, colors[n])
-                    )
-                    for n in numbers
-                ],
-                size=size,
-                depth_m=lambda i: depth_png(depths[numbers[i]], 1000.0) if numbers[i] in depths else None,
-                remarks=("objects of ScanNet's own scans are read by reader scannet",),
-            ),
-            folder,
+        return Capture(
+            place=place,
+            shots=[
+                orthonormal(
+                    CapturedFrame((n - numbers[0]) / FPS, numbers_of(poses[n], 16).reshape(4, 4), lens, colors[n])
+                )
+                for n in numbers
+            ],
+            size=size,
+            depth_m=lambda i: depth_png(depths[numbers[i]], 1000.0) if numbers[i] in depths else None,
+            remarks=("objects of ScanNet's own scans are read by reader scannet",),
         )
 
 
@@ -179,19 +166,15 @@ def _numbered(folder: Path) -> dict[int, Path]:
     return {int(p.stem): p for p in sorted(folder.iterdir()) if p.stem.isdecimal() and len(p.stem) < 10}
 
 
-class Tum:
+class Tum(Converter):
     """Sequences of TUM RGB-D."""
 
     name = "tum"
+    needs = ("rgb.txt", "groundtruth.txt")
     about = "rgb.txt, depth.txt and groundtruth.txt with the pictures they list (TUM RGB-D, and tools that write it)"
-    real: str | None = None
 
-    def places(self, source: Path) -> Sequence[Path]:
-        """See `Converter.places`."""
-        return [f for f in folders_of(source) if all((f / n).is_file() for n in ("rgb.txt", "groundtruth.txt"))]
-
-    def convert(self, place: Path, folder: Path) -> SceneDocument:
-        """See `Converter.convert`."""
+    def capture(self, place: Path) -> Capture:
+        """See `Converter.capture`."""
         clock, names = _listed(place / "rgb.txt")
         table = np.array([row.split()[:8] for row in _rows(place / "groundtruth.txt")], dtype=object)
         try:
@@ -211,15 +194,12 @@ class Tum:
             )
             for i, t in enumerate(clock)
         ]
-        return write_capture(
-            Capture(
-                place=place,
-                shots=shots,
-                size=TUM_SIZE,
-                depth_m=lambda i: None if own[i] < 0 else depth_png(place / depth_names[own[i]], TUM_PER_M),
-                remarks=("intrinsics are ROS' default of 525: give your camera's in scene.json where they are known",),
-            ),
-            folder,
+        return Capture(
+            place=place,
+            shots=shots,
+            size=TUM_SIZE,
+            depth_m=lambda i: None if own[i] < 0 else depth_png(place / depth_names[own[i]], TUM_PER_M),
+            remarks=("intrinsics are ROS' default of 525: give your camera's in scene.json where they are known",),
         )
 
 

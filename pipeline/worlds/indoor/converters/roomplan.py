@@ -17,6 +17,7 @@ import numpy as np
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
 from pipeline.formats.scene_folder import LabelledBox, SceneDocument
+from pipeline.worlds.indoor.converters.capture import Converter
 from pipeline.worlds.indoor.converters.texts import entries_of, numbers_from, object_of
 
 THICK_M: Final = 0.06  # of doors and windows whose depth is 0
@@ -25,12 +26,11 @@ SURFACES: Final = ("doors", "windows")
 RIGID: Final = 0.01
 
 
-class AppleRoomPlan:
+class AppleRoomPlan(Converter):
     """Exports of RoomPlan."""
 
     name = "roomplan"
     about = "CapturedRoom as JSON (Apple RoomPlan): labelled boxes and the floor's outline; no labelling needed"
-    real: str | None = None
 
     def places(self, source: Path) -> Sequence[Path]:
         """See `Converter.places`."""

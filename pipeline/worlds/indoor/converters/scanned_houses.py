@@ -18,6 +18,7 @@ from pipeline.worlds.indoor.converters.annotated import SOME, AnnotatedBoxes, an
 from pipeline.worlds.indoor.converters.capture import (
     Capture,
     CapturedFrame,
+    Converter,
     copied,
     usable_poses,
     written_camera,
@@ -42,7 +43,7 @@ REPLICA_MESHES: Final = ("mesh.ply", "habitat/mesh_semantic.ply", "mesh_semantic
 UPRIGHT_MIN: Final = 0.98  # cosine between gravity and -z
 
 
-class Replica:
+class Replica(Converter):
     """Replica's ``habitat/info_semantic.json``: boxes of all instances, beside the room's mesh.
 
     Metres, z up (``gravity_dir`` says so). Of a box ``orientation.rotation`` is a quaternion x y z w, and
@@ -51,11 +52,11 @@ class Replica:
 
     name = "replica"
     about = "habitat/info_semantic.json beside mesh.ply (Replica): labelled boxes and the mesh"
-    real: str | None = "Replica's room_1 (its boxes; no mesh)"
+    real = "Replica's room_1 (its boxes; no mesh)"
 
-    def places(self, source: Path) -> Sequence[Path]:
-        """See `Converter.places`."""
-        return [folder for folder in folders_of(source) if _file(folder) is not None and folder.name != "habitat"]
+    def is_scene(self, folder: Path) -> bool:
+        """See `Converter.is_scene`."""
+        return _file(folder) is not None and folder.name != "habitat"
 
     def convert(self, place: Path, folder: Path) -> SceneDocument:
         """See `Converter.convert`."""
@@ -114,7 +115,7 @@ class House(NamedTuple):
     numbers: FloatArray
 
 
-class Matterport:
+class Matterport(Converter):
     """Matterport3D's house files (``SCAN.house``): the objects of each region, a scene per region.
 
     Text, a line per item, told apart by its first letter: C (category), R (region), O (object). Metres, z up. Of an
@@ -124,7 +125,6 @@ class Matterport:
 
     name = "matterport"
     about = "SCAN.house with region_segmentations/ (Matterport3D): labelled boxes and the mesh of each region"
-    real: str | None = None
 
     def places(self, source: Path) -> Sequence[Path]:
         """See `Converter.places`: a region is the house's path with its name below it."""
@@ -203,7 +203,7 @@ PACKED: Final = "sequence.zip is not read: unzip it into the folder sequence/, a
 _PGM: Final = re.compile(rb"P5\s+(?:#[^\n]*\s+)*(\d{1,5})\s+(\d{1,5})\s+(\d{1,5})\s")
 
 
-class ThreeRScan:
+class ThreeRScan(Converter):
     """3RScan: ``semseg.v2.json`` with a box per instance, the scan's mesh, and its frames where they are unpacked.
 
     Metres, z up. Of an ``obb`` nine ``normalizedAxes`` are three axes one after another, ``axesLengths`` full
@@ -212,12 +212,8 @@ class ThreeRScan:
     """
 
     name = "3rscan"
+    needs = (SEGMENTATION,)
     about = "semseg.v2.json with labels.instances.annotated.v2.ply and sequence/ (3RScan): boxes, mesh, frames"
-    real: str | None = None
-
-    def places(self, source: Path) -> Sequence[Path]:
-        """See `Converter.places`."""
-        return [folder for folder in folders_of(source) if (folder / SEGMENTATION).is_file()]
 
     def convert(self, place: Path, folder: Path) -> SceneDocument:
         """See `Converter.convert`."""
