@@ -48,8 +48,8 @@ class Difference:
     @property
     def fix(self) -> str | None:
         """The id of the fix that it is about."""
-        name, is_fix, rest = self.text.partition(f"input: {FIX}")
-        return rest.partition(" ")[0] if is_fix and not name else None
+        rest = self.text.removeprefix(f"input: {FIX}")
+        return rest.partition(" ")[0] if rest != self.text else None
 
     @property
     def words(self) -> str:

@@ -132,8 +132,11 @@ class Store:
             if _is_sound_pack(pack)
         ]
         held = [_members(pack) for pack in packs]
-        begin = len(stage) + 1
-        return all(any(result.name[begin:] in own for own in held) or self.is_sound(result) for result in results)
+        names = [result.name.removeprefix(f"{stage}/") for result in results]
+        return all(
+            any(name in own for own in held) or self.is_sound(result)
+            for name, result in zip(names, results, strict=True)
+        )
 
     def sizes(self, stage: str, results: Iterable[Result]) -> list[int]:
         """The bytes that each result of a stage takes; 0 where it is gone."""

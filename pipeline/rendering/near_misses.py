@@ -148,7 +148,7 @@ def gauge(measured: float, limit: float, unit: str, beyond: str) -> SheetPart:
     if 0 < away < _ZOOM * max(abs(low), abs(high)):
         low, high = low - 1.2 * away, high + 1.2 * away
     else:
-        room = 0.3 * max(high - min(low, 0.0), 1e-9) or 1.0
+        room = 0.3 * max(high - min(low, 0.0), 1e-9)
         low, high = min(low, 0.0) - (room if low < 0 or measured < limit <= 0 else 0.0), max(high, 0.0) + room
     left, right, y = 40.0, WIDTH - 40.0, 34.0
 

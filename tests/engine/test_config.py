@@ -71,6 +71,8 @@ def test_settings_are_yaml_and_the_last_one_holds() -> None:
     assert config.generate.tasks == ("object_counting",)
     assert config.generate.profile == "strict"
     assert config.roots == {"vsi_meta": Path("/data")}
+    known = [load_config(VSI, [f"known={name}"]).known_file for name in ("none", "asked.jsonl")]
+    assert known == [None, Path("asked.jsonl")]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.engine.change_causes import UNKNOWN_INPUTS, ReleaseLineage, explained, with_causes
+from pipeline.engine.change_causes import (
+    UNKNOWN_INPUTS,
+    Difference,
+    ReleaseLineage,
+    _of_scene,
+    _relevant,
+    explained,
+    with_causes,
+)
 from pipeline.engine.manifest import Entry, Lineage, read_lineage, read_manifest
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.store import Result
@@ -94,6 +102,19 @@ def test_without_a_lineage_the_fixes_of_the_scene_and_what_it_is_made_from_are_t
     before = release("one", f1=("a/b", "chair"), f3=("a/b", about))
     after = release("two", f2=("a/b", "tv"), f3=("a/b", about), f4=("c/d", about))
     assert with_causes([change], before, after, [])[0].causes == (*fixes, "raw data changed")
+
+
+def test_of_changed_templates_a_question_names_its_own_alone() -> None:
+    asked = ReleasedQuestion("a/b", "task", (), "?", (), "1", (), {})
+    found = [Difference("generate", f"config: generate.templates.{name} 1 -> 2") for name in ("task", "other")]
+    assert _relevant(asked, found, {}) == ["template of task"]
+
+
+def test_a_scene_that_is_new_or_gone_is_told_once() -> None:
+    there = ReleaseLineage({(stage, "a/b"): replace(BEFORE, stage=stage) for stage in ("unify", "select")}, THEN)
+    for then, now, told in ((there, ReleaseLineage(), "gone"), (ReleaseLineage(), there, "new")):
+        found = [*_of_scene("a/b", then, now, ["unify", "select"])]
+        assert found == [Difference("unify", f"input: the scene is {told}")]
 
 
 @pytest.mark.slow

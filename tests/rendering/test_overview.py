@@ -17,7 +17,7 @@ from pipeline.core.tables import CHECKSUMS, QUESTIONS
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.sheet import Sheet, SheetPart, map_alone
 from pipeline.release.card import OVERVIEW_FILE
-from pipeline.rendering.overview import SIZE, overview
+from pipeline.rendering.overview import SIZE, _wrapped, overview
 from pipeline.samples.indoor.metadata import write_sample_metadata
 from tests.builds import build
 
@@ -129,6 +129,18 @@ def test_a_bar_is_divided_as_the_answers_are() -> None:
     picture = drawn(asked(*rows))  # nothing is marked: tasks stand in both columns
     bar = (picture[158, 40:560] == (0x1D, 0x5C, 0x63)).all(-1)
     assert bar.sum() == pytest.approx(0.75 * 520, abs=2)
+
+
+def test_columns_of_a_histogram_are_as_high_as_answers_are_many() -> None:
+    """Of numbers from 0 to 10, twice as many from 5 on: 4, 2, 5 and 6 of at most 6, in 12 pixels and a line below."""
+    numbers = [n / 4 for n in range(40)] + [n / 4 + 0.1 for n in range(20, 40)]
+    rows = [{"id": i, "operands": ["door"], "text": "?", "answer": f"{n:.2f}"} for i, n in enumerate(numbers)]
+    high = (drawn(asked(*rows))[140:175, 40:560] == (0x1D, 0x5C, 0x63)).all(-1).sum(0)
+    assert high[[5, 40, 265, 500]].tolist() == [9, 5, 11, 13]
+
+
+def test_lines_beyond_those_that_fit_are_cut_in_the_last() -> None:
+    assert _wrapped("one two three four five six seven eight", 19, 100, 3) == ["one two", "three four", "five six …"]
 
 
 def test_long_words_names_of_control_and_no_questions_are_drawn_too() -> None:

@@ -487,6 +487,9 @@ def test_turns_of_a_car_and_what_came_near_it_by_a_plain_search() -> None:
     view.__dict__["ego_yaw_deg"] = (170.0 + 12.0 * view.times_s + 180) % 360 - 180
     turned = list(turned_lately(view))
     assert len(turned) > 3
+    form = EXAM_TASKS["S/M degrees"].form
+    assert isinstance(form, Number)
+    assert form.decimals == 0
     for case in turned:
         told = {fact["name"]: fact["value"] for fact in case.evidence}
         assert (case.answer, told["answer"], told[MOST]) == ("60", pytest.approx(60.0), 180.0)
