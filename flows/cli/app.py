@@ -342,11 +342,11 @@ def review(
     ] = None,
 ) -> None:
     """Serves the questions of a build to reviewers, who answer before they see the reference answer."""
-    path = configuration(name)
     from flows.cli.review import serve
     from pipeline.engine.config import load_config
 
-    serve(out or OUTPUTS / load_config(path).build, host, port, pack_only, without_video, checks)
+    folder = Path(name) if Path(name).is_dir() else OUTPUTS / load_config(configuration(name)).build
+    serve(out or folder, host, port, pack_only, without_video, checks)
 
 
 @commands.command()

@@ -46,7 +46,7 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     console.print(
         f"{count_of(len(chosen), 'question')}: {place / 'sheet.html'}, or {place / 'answers.csv'} to fill by hand."
     )
-    console.print(f"Then: scan2qa trial {folder} --answers FILE. The truths are in {place / 'key.csv'}.")
+    console.print(f"Then: scan2qa trial {folder} --answers FILE. The reference answers are in {place / 'key.csv'}.")
 
 
 def _shown(folder: Path, question: Published) -> TrialMedia | None:
@@ -75,9 +75,9 @@ def _show(answers: Path, key: Path, released: list[Published]) -> bytes:
     try:
         raw = answers.read_bytes(), key.read_bytes()
     except OSError as error:
-        raise ConfigError(f"cannot be read: {error}") from error
+        raise ConfigError(f"{error.filename}: cannot be read ({error.strerror})") from error
     scores: dict[str, list[float | None]] = defaultdict(list)
-    wrong = Table(*sentences("number", "task", "answered", "truth"), title="Not right")
+    wrong = Table(*sentences("number", "task", "answered", "reference"), title="Not right")
     found = marked(*raw, released)
     for one in found:
         if one.score is not None and one.score < 1:

@@ -338,6 +338,7 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
         (["build", "nope"], 2, ["unknown build 'nope'; there are ", "vsi"]),
         (["build", "nope.yaml"], 2, ["nope.yaml: no such file", "the path of a build's YAML file"]),
         (["report", "vsl"], 2, ["'vsl' is no build and no folder; did you mean vsi?"]),
+        (["review", "tests"], 2, ["tests holds no build: build first"]),
         (["gallery", "outputs/vsl"], 2, ["'outputs/vsl' is no build and no folder; did you mean vsi?"]),
         (["diff", "vsl"], 2, ["'vsl' is no build and no folder; did you mean vsi?"]),
         (["build", "vsi", "--root", "vsi_meta=/no/such"], 2, ["/no/such: no such folder", "--root"]),

@@ -99,7 +99,7 @@ def test_an_answer_is_stored_before_the_truth_is_shown_and_a_second_one_changes_
     assert events(folder) == [(1, "ann", "answer", "C", None)]
     shown = ann.get("/items/1").text
     assert EVIDENCE_NAME in shown
-    assert "differs from the truth" in shown
+    assert "differs from the reference" in shown
     assert ann.say(1, "answer", answer="B")[0] == 303
     assert ann.get("/items/1").text == shown
     assert EVIDENCE_NAME not in Browser(app, "bo").get("/items/1").text

@@ -87,7 +87,7 @@ def test_the_truth_is_in_nothing_that_the_server_sends_before_the_answer(
         # Then, by keys alone: a number, the truth, what it rests on, the next question.
         page.keyboard.type("8000")
         page.keyboard.press("Enter")
-        expect(page.locator("#verdict")).to_contain_text("agrees with the truth")
+        expect(page.locator("#verdict")).to_contain_text("agrees with the reference")
         expect(page.locator(".numbers")).to_contain_text(WIDE)
         expect(page.locator(".evidence")).to_contain_text(EVIDENCE_NAME)
         assert [v.decision for v in verdicts_of(site.database.events())] == ["accept"]
@@ -162,7 +162,7 @@ def test_one_key_flags_undo_takes_back_and_what_is_not_sent_is_asked_about(
             page.keyboard.press(key)
         expect(page.locator("#verdict")).to_contain_text("You flagged it without an answer: wrong answer")
         page.keyboard.press("b")  # the truth: the flag stays
-        expect(page.locator("#verdict")).to_contain_text("agrees with the truth. You flagged it: wrong answer.")
+        expect(page.locator("#verdict")).to_contain_text("agrees with the reference. You flagged it: wrong answer.")
         assert said() == [("B", "flag", "wrong_answer", None)]
         page.keyboard.press("u")
         expect(page.locator("#verdict")).to_contain_text("Is the reference answer right after all?")
@@ -321,7 +321,7 @@ def test_ten_options_have_ten_keys_beside_that_of_flags_and_numbers_fit_a_phone(
             assert page.locator("#flagging").get_attribute("open") is not None
             page.keyboard.press("f")
             page.keyboard.press(key)
-            expect(page.locator("#verdict")).to_contain_text("agrees with the truth")
+            expect(page.locator("#verdict")).to_contain_text("agrees with the reference")
         assert [(v.answer, v.decision) for v in verdicts_of(site.database.events())] == [
             ("F", "accept"),
             ("J", "accept"),

@@ -92,6 +92,8 @@ def test_the_command_writes_and_marks(tmp_path: Path) -> None:
         (tmp_path / "videos" / "made" / f"room{room}.mp4").touch()
     written = run(app, ["trial", str(tmp_path), "--questions", "5"])
     assert written.exit_code == 0, written.output
+    gone = str(run(app, ["trial", str(tmp_path), "--answers", "gone.csv"]).exception)
+    assert gone == "gone.csv: cannot be read (No such file or directory)"
     sheet = tmp_path / "trial" / "answers.csv"
     sheet.write_text(sheet.read_text().replace(f'{CHOICES[-1]}",', f'{CHOICES[-1]}",B').replace("back,\n", "back,B\n"))
     shown = run(app, ["trial", str(tmp_path), "--answers", str(sheet)])
