@@ -45,7 +45,7 @@ def publish(release: Path, repo: str) -> bool:
     heads = ("before publishing", "", "found", "what to do")
     print_listing(ReleaseListing(str(release), heads, rows, words=heads[1:], sentences=("found", "what to do")))
     version = json.loads((release / CROISSANT_FILE).read_bytes()).get("version") if not failed else None
-    commands = [f"hf upload {repo} {shlex.quote(str(release))} . --repo-type dataset"]
+    commands = [f"hf upload {repo} {shlex.quote(str(release))} . --repo-type dataset --exclude '*.pyc'"]
     commands += [f"hf repo tag create {repo} v{version} --repo-type dataset"] if version else []
     if not failed:
         console.print("Ready. With your own token (`hf auth login`, of the package huggingface_hub):")
@@ -64,7 +64,7 @@ def _checks(release: Path) -> Iterator[PublishCheck]:
     is_edited = _CARD in changed and (release / _CARD).is_file()  # as people edit it before they publish
     bad = sorted(changed - {_CARD} if is_edited else changed)
     there = {str(p.relative_to(release)) for p in release.rglob("*") if p.is_file() and p.name != "checksums.sha256"}
-    strangers = sorted(there - set(sums))
+    strangers = sorted(file for file in there - set(sums) if not file.endswith(".pyc"))  # harnesses compile their tasks
     remedy = "build the release again, and remove what is not of it" if bad or strangers else ""
     found = f"{len(sums)} files" if not bad and not strangers else ", ".join([*bad, *strangers][:3])
     found += f"; {_CARD} was edited, and is not that of the checksums" if is_edited else ""

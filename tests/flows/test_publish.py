@@ -38,6 +38,8 @@ def told(run: Any) -> dict[str, Any]:
 
 def test_a_release_that_may_be_published_has_its_commands(scan2qa: Cli, tmp_path: Path) -> None:
     release = whole(tmp_path)
+    (release / "eval" / "__pycache__").mkdir(parents=True)
+    (release / "eval" / "__pycache__" / "rows.cpython-311.pyc").write_bytes(b"of a harness that ran here")
     run = scan2qa("publish", release, "--repo", "me/rooms", "--json")
     assert run.code == 0, run.err
     assert all(check["holds"] for check in told(run)["checks"])
@@ -47,7 +49,7 @@ def test_a_release_that_may_be_published_has_its_commands(scan2qa: Cli, tmp_path
     assert edited.code == 0, edited.err
     assert "README.md was edited" in told(edited)["checks"][0]["found"]
     assert told(run)["commands"] == [
-        f"hf upload me/rooms {tmp_path / 'release'} . --repo-type dataset",
+        f"hf upload me/rooms {tmp_path / 'release'} . --repo-type dataset --exclude '*.pyc'",
         "hf repo tag create me/rooms v1.0.0 --repo-type dataset",
     ]
 
