@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from flows.cli.output.build_screen import show_general, show_left_out, show_screen
 from flows.cli.output.console import console, count_of, output_options, print_json, start_spinner, stop_spinner
 from flows.cli.output.progress import progress_shown
+from flows.cli.output.tables import print_table
 from flows.cli.release import show_waiting, waiting_line
 from flows.orchestration.build import (
     BuildRequest,
@@ -180,7 +181,6 @@ def _show_end(config: BuildConfig, folder: Path, outcome: Outcome, seconds: floa
 
     if output_options.verbose:
         from flows.cli.output import build_tables
-        from flows.cli.output.tables import print_table
 
         build_tables.show_entries(outcome)
         build_tables.show_outcome(outcome, config.benchmark)

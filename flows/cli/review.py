@@ -24,7 +24,7 @@ from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import numbers, print_table, sentences
 from flows.cli.trace import fix_entry
 from flows.orchestration.folders import OUTPUTS
-from flows.orchestration.saved_build import raw_files
+from flows.orchestration.saved_build import raw_files, read_saved_build
 from flows.orchestration.watchdog import LOOPBACK
 from pipeline.benchmarks.benchmark import Benchmark, no_blind_pictures
 from pipeline.benchmarks.registry import BENCHMARKS
@@ -37,10 +37,12 @@ from pipeline.core.schema import AnyScene
 from pipeline.core.tables import pictures_in, selected_questions
 from pipeline.core.video_spec import VIDEOS
 from pipeline.engine.code import code_digest
+from pipeline.engine.config import config_model
 from pipeline.engine.manifest import released_manifest
 from pipeline.engine.rerun import last_scenes
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
+from pipeline.formats.videos import VideoPictures
 from pipeline.release.card import figure
 from pipeline.release.history import RELEASE
 from pipeline.release.media import media_of, pictures_of
@@ -140,9 +142,7 @@ def serve(
 
 def _routes_of(folder: Path, benchmark: str) -> WrittenRoutes | None:
     """What people may write routes with; None where the benchmark asks for none, or no scene has a video."""
-    from flows.orchestration.saved_build import read_saved_build
     from flows.review_app.routes import FILE, WrittenRoutes
-    from pipeline.engine.config import config_model
 
     writing, of = BENCHMARKS[benchmark].routes, BENCHMARKS[benchmark]
     scenes, store = last_scenes(released_manifest(folder).results()), Store(folder / STORE)
@@ -225,11 +225,7 @@ def _write_fixes(
 
     An entry is that of the last import; one whose screen is gone stays.
     """
-    place, outputs, store = (
-        folder / FOLDER / FIXES,
-        released_manifest(folder).results(),
-        Store(folder / STORE),
-    )
+    place, outputs, store = folder / FOLDER / FIXES, released_manifest(folder).results(), Store(folder / STORE)
     entries, disputed = _fixed(place), list[str]()
     for number, own in grouped(verdicts, lambda verdict: verdict.item).items():
         if (item := checks.get(number)) is None:
@@ -282,8 +278,6 @@ def folder_of(build: str | None, out: Path | None) -> Path:
 
 def benchmark_of(folder: Path) -> str:
     """The benchmark of the build in a folder. Raises ConfigError where there is none."""
-    from flows.orchestration.saved_build import read_saved_build
-
     kept = read_saved_build(folder).configured
     if kept.get("benchmark") not in BENCHMARKS:
         raise ConfigError(f"{folder} holds no build: build first")
@@ -292,8 +286,6 @@ def benchmark_of(folder: Path) -> str:
 
 def video_remedy(folder: Path) -> str:
     """How the build in a folder comes by its videos, as one sentence without a full stop."""
-    from flows.orchestration.saved_build import read_saved_build
-
     saved = read_saved_build(folder)
     name, benchmark = saved.configured.get("build", folder.name), BENCHMARKS.get(saved.configured.get("benchmark", ""))
     where = "" if folder == OUTPUTS / name else f" --out {folder}"
@@ -315,9 +307,7 @@ def salt_of(folder: Path, make: bool = False) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        if make and (folder / FOLDER / DATABASE).exists():
-            make = False
-        if not make:
+        if not make or (folder / FOLDER / DATABASE).exists():
             raise ConfigError(
                 f"{path} is missing, and verdicts are bound to it: put it back, "
                 f"or move {path.parent} away and begin a new review"
@@ -404,8 +394,6 @@ def _category_checks(
     folder: Path, questions: Sequence[Mapping[str, Any]], scenes: Mapping[str, AnyScene], films: Mapping[str, Result]
 ) -> Iterator[tuple[dict[str, Any], tuple[bytes, ...]]]:
     """A screen for each category that the questions of a filmed scene name."""
-    from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
-
     named: dict[str, set[str]] = {}
     for row in questions:
         named.setdefault(row["scene"], set()).update(row["operands"] or ())

@@ -11,7 +11,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from rich.table import Table
 
 from flows.cli.output.console import console, print_wrapped
@@ -220,9 +222,6 @@ def _like(wanted: str, is_number: bool, column: str, paths: Sequence[Path]) -> l
 
 def _column(path: Path, column: str, where: pc.Expression | None = None) -> list[Any]:
     """The different values of a column of a table. Raises ConfigError."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         found = pq.read_table(path, columns=[column], filters=where)
     except (OSError, pa.ArrowException) as error:

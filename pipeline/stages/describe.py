@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.engine.stage import Stage, StageContext
+from pipeline.formats.videos import VideoPictures
 from pipeline.llm.prompts import load_prompt
 from pipeline.worlds.registry import WORLDS, read_scene, world_of
 
@@ -25,8 +26,6 @@ def run(context: StageContext) -> bytes:
 
     As it was where its world asks nobody, or there is no video. Raises RawDataError where the video is damaged.
     """
-    from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
-
     raw, before, observed = context.source, read_scene(context.needed("fix")), context.needed("observe")
     world, film = WORLDS[before.facts.world], json.loads(context.needed("video"))
     geometry = raw.reader.geometry(raw.files, before)

@@ -16,6 +16,7 @@ from pipeline.core.parquet import read_table
 from pipeline.core.tables import selected_questions
 from pipeline.core.video_spec import VideoSpec
 from pipeline.engine.stage import Stage, StageContext
+from pipeline.formats.videos import VideoPictures
 from pipeline.release.media import FOLDER
 from pipeline.rendering.media_files import drop_others, is_there, write_media
 from pipeline.worlds.registry import read_scene
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pipeline.engine.config import BuildConfig
-    from pipeline.formats.videos import VideoPictures
     from pipeline.reading.reader import Reader
 
 
@@ -82,8 +82,6 @@ def _video_of(context: StageContext, form: VideoSpec) -> Iterator[_Video | None]
     if film["video"] is None:
         yield None
         return
-    from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
-
     path = context.folder / film["video"]
     video = VideoPictures(path)
     try:

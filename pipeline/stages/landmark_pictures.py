@@ -11,6 +11,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.parquet import arrow_bytes, read_table
 from pipeline.core.tables import PICTURES, picture_file, selected_questions
 from pipeline.engine.stage import Stage, StageContext
+from pipeline.formats.videos import VideoPictures
 from pipeline.worlds.registry import read_scene
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 def run(context: StageContext) -> bytes:
     """The pictures of a scene's questions (`core.tables.PICTURES`). Raises RawDataError where the video is damaged."""
-    from pipeline.formats.videos import VideoPictures  # PyAV takes a while to start
-
     benchmark = BENCHMARKS[context.settings["benchmark"]]
     film, pictures = json.loads(context.needed("video")), benchmark.scene_pictures
     if film["video"] is None or pictures is None:
