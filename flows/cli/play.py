@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +24,7 @@ from pipeline.benchmarks.cityeqa.released import ReleasedTask, read_released
 from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.files import write_atomically
 from pipeline.core.templates import load_table
+from pipeline.drawing.raster import as_png
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.city.facts import City, Pose
 from pipeline.worlds.city.paths import FreeSpace
@@ -238,9 +238,7 @@ def _show(shot: RenderedView, walk: Walkway, picture: Path | None) -> None:
         read = ", ".join(f'"{sign.words}" {_side(sign.column, shot.color.shape[1])}' for sign in shot.signs)
         console.print(f"To be read: {read}")
     if picture is not None:
-        raw = BytesIO()
-        Image.fromarray(captioned(shot)).save(raw, "PNG")
-        write_atomically(picture, raw.getvalue())
+        write_atomically(picture, as_png(Image.fromarray(captioned(shot))))
 
 
 def _side(column: int, width: int) -> str:

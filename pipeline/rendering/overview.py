@@ -19,6 +19,7 @@ from pipeline.core.findings import printable
 from pipeline.core.spatial import TopDownMap
 from pipeline.drawing.fonts import font as font_of
 from pipeline.drawing.fonts import lines_of, shortened, width_of
+from pipeline.drawing.raster import as_png
 from pipeline.drawing.sheet import map_alone, pixels_of
 from pipeline.rendering.figures import AnswerFigure, answer_figures
 from pipeline.review.maps import is_marked, map_after, map_file, operand_ids
@@ -87,9 +88,7 @@ def overview(
     if own is not None:
         picture.paste(own, _MAP[:2])
     _names(draw, figures, places)
-    out = io.BytesIO()
-    picture.save(out, "PNG")  # `optimize` takes four times as long, and saves a fiftieth
-    return out.getvalue()
+    return as_png(picture)
 
 
 def _captioned(asked: pa.Table, captioned: Callable[[int], bytes | None]) -> Image.Image | None:
