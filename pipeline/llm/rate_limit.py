@@ -271,14 +271,12 @@ class RateLimiter:
             self._stop(ModelError(DOWN, f"no reply to {self._failures} requests in a row, the last: {failure}"))
             return
         self._pause()
-        self._resume = max(self._resume, self._clock() + self._pause_s())
+        pause_s = min(FIRST_PAUSE_S * 2.0 ** (self._vain - 1), LONGEST_PAUSE_S)
+        self._resume = max(self._resume, self._clock() + pause_s)
 
     def _pause(self) -> None:
         self._pauses += 1
         self._go(State.PAUSED)
-
-    def _pause_s(self) -> float:
-        return min(FIRST_PAUSE_S * 2.0 ** (self._vain - 1), LONGEST_PAUSE_S)
 
     def _stop(self, failure: ModelError) -> None:
         self._why_stopped = self._why_stopped or failure

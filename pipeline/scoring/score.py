@@ -55,23 +55,12 @@ COUNTED: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class AnsweredQuestions:
-    """Every question with what was said to it.
-
-    Attributes:
-        answers: in the order of the questions.
-        found: name of what is unusual (`LEFT_OUT`, `COUNTED`) -> the ids.
-    """
-
-    answers: tuple[Answer, ...]
-    found: Mapping[str, Sequence[str]]
-
-
 def answered(
     questions: Sequence[Published], predictions: Predictions, of: Path, elsewhere: Collection[str] = ()
-) -> AnsweredQuestions:
-    """Each question with its reply; rows about questions of another split (ids ``elsewhere``) are passed over.
+) -> tuple[tuple[Answer, ...], dict[str, list[str]]]:
+    """Each question with its reply, in their order, and what is unusual (`LEFT_OUT`, `COUNTED`) -> the ids.
+
+    Rows about questions of another split (ids ``elsewhere``) are passed over.
 
     Raises ConfigError where no row is about any of the questions, where a question has two different replies, and
     where the file's truths are not those of the questions. ``of``: the questions' file, for what is said of it.
@@ -99,7 +88,7 @@ def answered(
         some = ", ".join(shortened(name, ID_CHARS) for name in found["unknown_id"][:NAMED])
         raise ConfigError(f"none of the ids ({some}, …) is in {of}: give the release or file that was asked")
     answers = tuple(_answer(question, rows.get(name), found) for name, question in zip(ids, questions, strict=True))
-    return AnsweredQuestions(answers, dict(found))
+    return answers, dict(found)
 
 
 def _at(row: PredictionRow, questions: Sequence[Published], of: Path) -> str:
@@ -190,11 +179,6 @@ class Split(NamedTuple):
         parts = ((name, released_files(folder, name)) for name in PART_SPLITS if name != self.name)
         return next((name for name, files in parts if files and _ids_in(files) == wanted), None)
 
-    @property
-    def is_debiased(self) -> bool:
-        """Whether it is what bias pruning left."""
-        return self.name == DEBIASED
-
 
 def _ids_in(files: Sequence[Path]) -> frozenset[str]:
     key = pq.read_schema(files[0]).names[0]
@@ -245,11 +229,6 @@ def best_priors(file: Path, split_is_debiased: bool) -> dict[str, float]:
         raise ConfigError(f"{file}: cannot be read as a blind table: {told}; build the release again") from error
     splits = {row.task: row.debiased if split_is_debiased else row.released for row in rows}
     return {task: max(found.earned.values()) for task, found in splits.items() if found and found.earned}
-
-
-def per_question(priors: dict[str, float], questions: Sequence[Published]) -> FloatArray:
-    """The score of guessing on each question (n,), the mean of its task; NaN where that is not known."""
-    return np.array([priors.get(question.question_type, np.nan) for question in questions])
 
 
 Beside = Literal["prior", "unseen", "people"]
@@ -395,21 +374,24 @@ def scored(
         files = ", ".join(map(str, predictions))
         raise ConfigError(f"{files}: its {len(ids):,} replies are to the split {name} alone; add --split {name}")
     elsewhere = of.others() if of else frozenset[str]()
-    joined = answered(asked, said, questions, elsewhere)
-    marks = score.mark(joined.answers, settings, ask)
-    figures = score.figures(joined.answers)
+    answers, found = answered(asked, said, questions, elsewhere)
+    marks = score.mark(answers, settings, ask)
+    figures = score.figures(answers)
     scenes = [f"{question.dataset}/{question.scene_name}" for question in asked]
     beside: Beside = "unseen" if unseen else "people" if people else "prior"
     values: Mapping[str, FloatArray] = marks.values
     held: Mapping[str, FloatArray] | None = None
     if unseen:
-        without = answered(asked, read_predictions(unseen), questions, elsewhere).answers
+        without, _ = answered(asked, read_predictions(unseen), questions, elsewhere)
         held = score.mark(without, settings, ask).values
     elif people:
-        answers = [answered(asked, read_predictions([file]), questions, elsewhere).answers for file in people]
-        held = _mean_of([score.mark(own, settings, ask).values for own in answers], answers)
+        theirs = [answered(asked, read_predictions([file]), questions, elsewhere)[0] for file in people]
+        held = _mean_of([score.mark(own, settings, ask).values for own in theirs], theirs)
         values = {name: np.where(np.isnan(held[name]), np.nan, own) for name, own in values.items()}
-    priors = per_question(best_priors(of.blind, of.is_debiased), asked) if of and of.blind and held is None else None
+    priors: FloatArray | None = None
+    if of and of.blind and held is None:
+        best = best_priors(of.blind, of.name == DEBIASED)
+        priors = np.array([best.get(question.question_type, np.nan) for question in asked])
     rows = []
     for name, metric in score.metrics.items():
         told = [f for f in figures if not metric.sections or f.section in metric.sections]
@@ -421,15 +403,13 @@ def scored(
         elif told and not np.isnan(values[name]).all():
             own = held[name] if held else priors if metric.is_guessed else None
             rows += rows_of(told, name, values[name], scenes, own, metric.statistic)
-    return ScoreResults(
-        said.form, joined.answers, marks, rows, {**joined.found, **marks.left_out}, score.logged, beside
-    )
+    return ScoreResults(said.form, answers, marks, rows, {**found, **marks.left_out}, score.logged, beside)
 
 
 def scored_people(score: Score[Any], questions: Path, people: Sequence[Path], settings: Model) -> ScoreResults:
     """What people earned in the mean, each on the questions that they answered; a result file of each."""
     asked = score.read(questions)
-    every = [answered(asked, read_predictions([file]), questions).answers for file in people]
+    every = [answered(asked, read_predictions([file]), questions)[0] for file in people]
     marks = [score.mark(own, settings, None) for own in every]
     held = _mean_of([own.values for own in marks], every)
     answers = [next((a for a in own if a.reply is not None), own[0]) for own in zip(*every, strict=True)]

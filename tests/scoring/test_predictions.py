@@ -89,7 +89,7 @@ def test_a_place_counts_only_with_the_truth_that_stands_there(tmp_path: Path) ->
     """lmms-eval tells rows: of another file, or another split, they are other questions."""
     asked = [question(10, "A"), question(20)]
     found = read_predictions([file_of(tmp_path / "s.jsonl", [sample()])])
-    assert [a.reply for a in answered(asked, found, Path("q")).answers] == [None, "The B"]
+    assert [a.reply for a in answered(asked, found, Path("q"))[0]] == [None, "The B"]
     with pytest.raises(ConfigError, match="its truth is 'B', and that of row 1 in q is 'A'"):
         answered(asked[::-1], found, Path("q"))
     with pytest.raises(ConfigError, match="there is no row 1 in q"):
@@ -230,16 +230,16 @@ def test_other_folders_say_what_is_in_them(tmp_path: Path) -> None:
 def test_replies_that_a_spreadsheet_cut_off_are_counted(tmp_path: Path) -> None:
     path, thoughts = tmp_path / "m.xlsx", "a" * CELL_MOST
     pd.DataFrame([{"index": 1, "prediction": thoughts}, {"index": 2, "prediction": "B"}]).to_excel(path, index=False)
-    found = answered([question(1), question(2)], read_predictions([path]), Path("q"))
-    assert found.found == {"cut_off": ["1"]}
-    assert [a.reply for a in found.answers] == [thoughts, "B"]
+    answers, found = answered([question(1), question(2)], read_predictions([path]), Path("q"))
+    assert found == {"cut_off": ["1"]}
+    assert [a.reply for a in answers] == [thoughts, "B"]
 
 
 def test_halves_of_characters_can_be_written(tmp_path: Path) -> None:
     """JSON escapes them, and no file takes them."""
     (tmp_path / "p.jsonl").write_text('{"id": 1, "answer": "\\ud83d B"}\n{"id": "\\ud800", "answer": "B"}\n')
-    found = answered([question(1)], read_predictions([tmp_path / "p.jsonl"]), Path("q"))
-    assert (found.answers[0].reply, found.found) == ("? B", {"unknown_id": ["?"]})
+    answers, found = answered([question(1)], read_predictions([tmp_path / "p.jsonl"]), Path("q"))
+    assert (answers[0].reply, found) == ("? B", {"unknown_id": ["?"]})
 
 
 def test_what_does_not_fit_is_counted_by_name(tmp_path: Path) -> None:
@@ -255,9 +255,9 @@ def test_what_does_not_fit_is_counted_by_name(tmp_path: Path) -> None:
         {"id": 8, "answer": float("nan")},
         {"id": 99, "answer": "B"},
     ]
-    found = answered(asked, read_predictions([file_of(tmp_path / "p.jsonl", rows)]), Path("q"))
-    assert [a.reply for a in found.answers] == ["B", None, None, None, "4", None, None, None]
-    assert found.found == {
+    answers, found = answered(asked, read_predictions([file_of(tmp_path / "p.jsonl", rows)]), Path("q"))
+    assert [a.reply for a in answers] == ["B", None, None, None, "4", None, None, None]
+    assert found == {
         "said_twice": ["1"],
         "not_a_text": ["2", "6", "8"],
         "unanswered": ["3", "4", "7"],
@@ -281,17 +281,17 @@ def test_replies_to_other_questions_are_refused(tmp_path: Path) -> None:
 )
 def test_trajectories_that_are_none(steps: Any, tmp_path: Path) -> None:
     rows = [{"id": 1, "steps": steps, "answer": "B"}]
-    found = answered([question(1)], read_predictions([file_of(tmp_path / "p.jsonl", rows)]), Path("q"))
-    assert found.found == {"bad_steps": ["1"]}
-    assert (found.answers[0].reply, found.answers[0].steps) == ("B", None)
+    answers, found = answered([question(1)], read_predictions([file_of(tmp_path / "p.jsonl", rows)]), Path("q"))
+    assert found == {"bad_steps": ["1"]}
+    assert (answers[0].reply, answers[0].steps) == ("B", None)
 
 
 def test_a_trajectory_may_be_one_pose(tmp_path: Path) -> None:
     rows = [{"id": 1, "steps": [[1, 2, 3, 0, 0, 90]], "answer": "B"}]
-    found = answered([question(1)], read_predictions([file_of(tmp_path / "p.jsonl", rows)]), Path("q"))
-    assert found.found == {}
-    assert found.answers[0].steps is not None
-    assert found.answers[0].steps.tolist() == [[1, 2, 3, 0, 0, 90]]
+    answers, found = answered([question(1)], read_predictions([file_of(tmp_path / "p.jsonl", rows)]), Path("q"))
+    assert found == {}
+    assert answers[0].steps is not None
+    assert answers[0].steps.tolist() == [[1, 2, 3, 0, 0, 90]]
 
 
 def released(folder: Path, *files: str, version: int = SCHEMA_VERSION) -> Path:
