@@ -38,9 +38,7 @@ from pipeline.core.tables import (
     selected_questions,
     unchecked_in,
 )
-from pipeline.release.media import (
-    MediaFile,
-)
+from pipeline.release.media import MediaFile
 from pipeline.release.released import HELD
 from pipeline.release.tables import (
     FIXES,

@@ -240,11 +240,7 @@ def keep_copy(build: Path, file: str) -> None:
 
 def name_of(files: dict[str, str]) -> str:
     """The name of a release, from the SHA-256 of each of its files."""
-    return _name_of(checksums(files))
-
-
-def _name_of(sums: bytes) -> str:
-    return digest_of(sums)[:NAME_CHARS]
+    return digest_of(checksums(files))[:NAME_CHARS]
 
 
 def newest_release(build: Path) -> str | None:
@@ -261,7 +257,7 @@ def _make_way(build: Path) -> None:
     if newest_release(build) or not os.path.lexists(link):
         return
     try:
-        name = _name_of((link / CHECKSUMS).read_bytes())
+        name = digest_of((link / CHECKSUMS).read_bytes())[:NAME_CHARS]
         if not link.is_symlink() and not (home / name).exists():
             home.mkdir(exist_ok=True)
             link.rename(home / name)

@@ -14,6 +14,7 @@ from pipeline.core.identity import digest
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.templates import in_unit
 from pipeline.release.comparison import ReleasedQuestion
+from pipeline.rendering.glossary import words
 from pipeline.rendering.near_misses import Key, NearMiss, significant_digits
 from pipeline.review.maps import map_after
 
@@ -125,7 +126,7 @@ def _example(
     facts = _facts([e for e in evidence if e["limit"] is None])
     rules = [
         (
-            _words(e["name"]),
+            words(e["name"]),
             e["subject"],
             _with(e["value"], e["unit"]),
             f"{_BOUND[e['relation']]} {_with(e['limit'], e['unit'])}",
@@ -161,11 +162,11 @@ def _facts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     facts = []
     for name, own in grouped(rows, itemgetter("name")).items():
         if len(own) < MANY:
-            facts += [(_words(name), row["subject"], _with(row["value"], row["unit"])) for row in own]
+            facts += [(words(name), row["subject"], _with(row["value"], row["unit"])) for row in own]
         else:
             told = [f"{row['subject']} {_with(row['value'], row['unit'])}" for row in own[:MANY_SHOWN]]
             more = ["…"] if len(own) > MANY_SHOWN else []
-            facts.append((_words(name), "", ", ".join(told + more)))
+            facts.append((words(name), "", ", ".join(told + more)))
     return facts
 
 
@@ -196,7 +197,3 @@ _BOUND: Final = {">=": "at least", "<=": "at most", ">": "more than", "<": "less
 
 def _with(value: float, unit: str | None) -> str:
     return in_unit(significant_digits(value), unit)
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")

@@ -26,3 +26,8 @@ def glossary(benchmark: str) -> dict[str, str]:
         for k, v in yaml.load(file.read_text("utf-8"), Loader=yaml.CSafeLoader).items()
     }
     return dict(sorted(words.items()))
+
+
+def words(name: str) -> str:
+    """A name of the code as words."""
+    return name.replace("_", " ")

@@ -20,6 +20,7 @@ from pipeline.release.comparison import Report, page_environment
 from pipeline.release.released import Released
 from pipeline.rendering import figures
 from pipeline.rendering.examples import DRAWN, ShownQuestion
+from pipeline.rendering.glossary import words
 from pipeline.rendering.near_misses import NearMiss
 from pipeline.review.reviewed import Reviewed
 from pipeline.review.verdicts import STATES
@@ -146,11 +147,6 @@ def _percent(share: float) -> str:
     if 0 < share < 0.0005:
         return "<0.1%"
     return f"{100 * share:.1f}%" if 0 < share < 0.0995 else f"{100 * share:.0f}%"
-
-
-def words(name: str) -> str:
-    """A name of the code as words."""
-    return name.replace("_", " ")
 
 
 def _cut(text: str) -> str:

@@ -20,6 +20,7 @@ from pipeline.engine.stage import REPLIES_FILE
 from pipeline.llm.base import ModelSpec
 from pipeline.llm.budget import load_prices, price_of
 from pipeline.llm.cache import spent_in
+from pipeline.rendering.glossary import words
 
 MINUTE_S: Final = 60
 HOUR_S: Final = 3600
@@ -52,10 +53,10 @@ def show_bounds(title: str, found: QuestionBounds, config: BuildConfig) -> None:
     """Questions at most by task, and why of some there are no more."""
     table = Table("task", *numbers("at most"), *sentences("for lack of (scenes)"))
     for task in config.generate.tasks:
-        lack = [f"{_words(cost.reason)} ({len(cost.scenes)})" for cost in found.costs if task in cost.tasks]
+        lack = [f"{words(cost.reason)} ({len(cost.scenes)})" for cost in found.costs if task in cost.tasks]
         table.add_row(task, f"{found.by_task.get(task, 0):,}", ", ".join(lack))
     table.add_section()
-    whole = [f"{_words(cost.reason)} ({len(cost.scenes)})" for cost in found.costs if not cost.tasks]
+    whole = [f"{words(cost.reason)} ({len(cost.scenes)})" for cost in found.costs if not cost.tasks]
     table.add_row("all", f"{found.questions:,}", f"left out: {', '.join(whole)}" if whole else "")
     print_table(table, title)
     _show_unread(found)
@@ -88,13 +89,9 @@ def show_prospects(
         lost = f"{cost.questions:,} questions lost" if cost.measured else lost
         tasks = ", ".join(cost.tasks) if len(cost.tasks) <= LOSSES else f"{len(cost.tasks)} tasks"
         told = f"{lost}: {tasks}" if cost.tasks else "left out"
-        print_wrapped(f"{_words(cost.reason)} ({len(cost.scenes):,} of {count_of(scenes, 'scene')}): {told}", indent=2)
+        print_wrapped(f"{words(cost.reason)} ({len(cost.scenes):,} of {count_of(scenes, 'scene')}): {told}", indent=2)
     if len(costs) > LOSSES:
         console.print(f"  … and {count_of(len(costs) - LOSSES, 'other cause')}")
-
-
-def _words(reason: str) -> str:
-    return reason.replace("_", " ")
 
 
 def show_efforts(title: str, found: Sequence[Effort], workers: int) -> None:
