@@ -76,7 +76,7 @@ def build(request: BuildRequest, *, dry_run: bool, explain: bool = False) -> boo
     began, before = time.monotonic(), _newest(folder)
     outcome = _run(request, resolved, "build", {})
     newest, waiting = _newest(folder), candidate(folder)
-    name = str(folder) if request.out else request.name
+    name = str(folder) if request.out else folder.name
     report: Report | None = None
     stays = "nothing changed" if outcome.released else "stays as it was, as no scene got as far as a release"
     line = f"Release {newest}: {stays}" if newest else "Nothing was released"
@@ -130,7 +130,7 @@ def stage(request: BuildRequest, stage: str, scenes: Sequence[str], *, dry_run: 
     print_json(summary(resolved.config, resolved.folder, outcome))
     _show_end(resolved.config, resolved.folder, outcome, time.monotonic() - began)
     if outcome.released and candidate(resolved.folder):
-        show_waiting(resolved.folder, str(resolved.folder) if request.out else request.name)
+        show_waiting(resolved.folder, str(resolved.folder) if request.out else resolved.folder.name)
         return False
     if stage != next(reversed(STAGES)):
         command = f"scan2qa build {request.name}" + (f" --out {request.out}" if request.out else "")

@@ -149,7 +149,8 @@ def test_the_output_goes_to_a_folder_of_the_builds_name(
     scan2qa: Cli, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert scan2qa("build", "vsi", "--root", root, "--set", "build=mine").code == 0
+    run = scan2qa("build", "vsi", "--root", root, "--set", "build=mine")
+    assert (run.code, run.out.splitlines()[-1]) == (0, "Next: scan2qa report mine")
     assert (tmp_path / "outputs" / "mine" / "release" / "README.md").exists()
 
 
