@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal, get_args
 
 from pipeline.worlds.flight.facts import Action
@@ -47,13 +48,19 @@ def _swaps(*pairs: tuple[Action, Action]) -> dict[Action, Action]:
     return {a: b for pair in pairs for a, b in (pair, pair[::-1])}
 
 
+def _swapped(other: Mapping[Action, Action], actions: Actions) -> Actions:
+    return frozenset(other.get(action, action) for action in actions)
+
+
 _SIDES: Final[tuple[Action, Action]] = ("fly left", "fly right")
 _AHEAD: Final[Actions] = frozenset(("fly forward", "fly backward"))
-_MIRROR: Final = _swaps(_SIDES, ("turn left", "turn right"))
-_FLIP: Final = _swaps(("ascend", "descend"))
-_OPPOSED: Final = _swaps(_SIDES, ("fly forward", "fly backward"))
-_QUARTERED: Final = _swaps(("fly forward", "fly left"), ("fly backward", "fly right"))
 _STILL: Final = _swaps(("fly horizontally", "stay in place"))
+# Left for right; up for down; then of flying alone forward for backward and left for right.
+mirrored: Final = partial(_swapped, _swaps(_SIDES, ("turn left", "turn right")))
+flipped: Final = partial(_swapped, _swaps(("ascend", "descend")))
+opposed: Final = partial(_swapped, _swaps(_SIDES, ("fly forward", "fly backward")))
+# Forward for left and backward for right, of flying: with `opposed`, each of the four ways for each.
+quartered: Final = partial(_swapped, _swaps(("fly forward", "fly left"), ("fly backward", "fly right")))
 
 
 @dataclass(frozen=True)
@@ -112,29 +119,9 @@ def _verb(action: Action, form: Form) -> str:
     return f"{conjugated} {way}" if way else conjugated
 
 
-def mirrored(actions: Actions) -> Actions:
-    """Left for right."""
-    return frozenset(_MIRROR.get(action, action) for action in actions)
-
-
-def flipped(actions: Actions) -> Actions:
-    """Up for down."""
-    return frozenset(_FLIP.get(action, action) for action in actions)
-
-
 def stilled(actions: Actions) -> Actions:
     """Flying for staying and staying for flying, where the heading is not known and nothing else is done."""
-    return frozenset(_STILL.get(action, action) for action in actions) if len(actions) == 1 else actions
-
-
-def opposed(actions: Actions) -> Actions:
-    """Forward for backward and left for right, of flying."""
-    return frozenset(_OPPOSED.get(action, action) for action in actions)
-
-
-def quartered(actions: Actions) -> Actions:
-    """Forward for left and backward for right, of flying: with `opposed`, each of the four ways for each."""
-    return frozenset(_QUARTERED.get(action, action) for action in actions)
+    return _swapped(_STILL, actions) if len(actions) == 1 else actions
 
 
 def covers(general: Actions, special: Actions) -> bool:
