@@ -155,6 +155,10 @@ class Scene(Model, Generic[F]):
         """The scene with some of its facts replaced. The new values are not validated."""
         return self.model_copy(update={"facts": self.facts.model_copy(update=changes)})
 
+    def with_findings(self, *found: Finding) -> Scene[F]:
+        """The scene with more findings, after those that it has."""
+        return self.model_copy(update={"findings": (*self.findings, *found)})
+
 
 AnyScene: TypeAlias = Scene[Any]
 

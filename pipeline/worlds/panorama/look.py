@@ -18,7 +18,6 @@ from PIL import Image as Pillow
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import note
-from pipeline.core.schema import Finding
 from pipeline.core.templates import load_table
 from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.equirect import Sphere
@@ -120,7 +119,7 @@ def look_at_panorama(
     if len(asks) < 2:
         message = "one model alone proposes objects, and nothing confirms them: none was asked"
         remedy = "name another model: describe.second"
-        return _with(observed, note("nothing_confirms_objects", "objects", message, remedy, 1.0, 2.0, "models"))
+        return observed.with_findings(note("nothing_confirms_objects", "objects", message, remedy, 1.0, 2.0, "models"))
     color = geometry.color()
     if color is None:
         return observed
@@ -136,7 +135,7 @@ def look_at_panorama(
         refuse_stopped(failure)
         message = "a model gave no answer about a view: nothing that was seen is used"
         name = f"{UNANSWERED}{failure.kind}"
-        return _with(observed, note(name, "objects", message, "build again", 1.0, 0.0, "failed calls"))
+        return observed.with_findings(note(name, "objects", message, "build again", 1.0, 0.0, "failed calls"))
     sightings = [one for view, a, b in zip(views, found, again, strict=True) for one in matched(view, a, b)]
     objects, complete = merged(sightings)
     agreed = {cue: value for cue, value in cues[0].items() if value == cues[1][cue] != UNCLEAR}
@@ -151,7 +150,7 @@ def look_at_panorama(
     sure = sum(own.doubt is None for own in objects)
     message = f"two models agree on {sure} of {len(objects)} objects and on {len(agreed)} of {len(cues[0])} cues"
     remedy = "none needed: the others are not asked about"
-    return _with(scene, note("objects_proposed", "objects", message, remedy, float(sure), None, "objects"))
+    return scene.with_findings(note("objects_proposed", "objects", message, remedy, float(sure), None, "objects"))
 
 
 def is_bare(scene: PanoramaScene) -> bool:
@@ -316,10 +315,6 @@ def _cues(pictures: Sequence[bytes], ask: Ask) -> dict[str, str]:
 
 def _table() -> Any:
     return load_table("panorama/cues")
-
-
-def _with(scene: PanoramaScene, found: Finding) -> PanoramaScene:
-    return scene.model_copy(update={"findings": (*scene.findings, found)})
 
 
 LOOKING: Final = DescribeSteps[Panorama](

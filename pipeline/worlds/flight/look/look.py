@@ -265,7 +265,7 @@ def look_at_flight(
     why = obstacle(observed)
     if why:
         remedy = "see the other findings of this flight; the appearance in its map is used"
-        return _with_findings(observed, (note(NOT_LOOKED_AT, "video", why, remedy),))
+        return observed.with_findings(note(NOT_LOOKED_AT, "video", why, remedy))
     return answered(before, geometry, config, pictured(observed, geometry, picture_at, most), asks[0])
 
 
@@ -306,7 +306,7 @@ def answered(
         if mark.label and mark.pictured:
             named[i] = mark.model_copy(update={"proof": (*mark.proof, *mark.pictured.evidence)})
     again = again.with_facts(landmarks=tuple(named))
-    return _with_findings(again, _told(marks, sum(map(bool, shown.seen.glimpses.values()))))
+    return again.with_findings(*_told(marks, sum(map(bool, shown.seen.glimpses.values()))))
 
 
 def calls(scene: FlightScene, most: int) -> int:
@@ -387,10 +387,6 @@ def _looked_at(mark: Landmark, crops: Sequence[LandmarkCrop], ask: Ask, margin: 
         seconds=seconds, words=found.words, evidence=tuple(found.evidence), refused=tuple(found.refused)
     )
     return mark.model_copy(update={"appearance": changed, "pictured": told})
-
-
-def _with_findings(scene: FlightScene, findings: tuple[Finding, ...]) -> FlightScene:
-    return scene.model_copy(update={"findings": (*scene.findings, *findings)})
 
 
 def _told(marks: Sequence[Landmark], shown: int) -> tuple[Finding, ...]:

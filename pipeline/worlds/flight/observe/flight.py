@@ -65,14 +65,8 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
     if motion.views is not None:
         notes += _heights(named)
     notes += task.findings
-    return scene.model_copy(
-        update={
-            "facts": flight.model_copy(
-                update={"motion": motion, "landmarks": named, "goal": task.goal, "route": task.route}
-            ),
-            "findings": (*scene.findings, *notes),
-        }
-    )
+    seen = scene.with_facts(motion=motion, landmarks=named, goal=task.goal, route=task.route)
+    return seen.with_findings(*notes)
 
 
 class FilmedPath(NamedTuple):

@@ -378,7 +378,7 @@ def _best(video: FloatArray, log: FloatArray, known: BoolArray, path: Path) -> O
     best = int(np.argmax(correlation))
     lag_s = (np.arange(len(correlation)) - (len(video) - 1)) / RATE_HZ
     inside = 0 < best < len(correlation) - 1 and enough[best - 1] and enough[best + 1]
-    fraction = _vertex(*correlation[best - 1 : best + 2]) if inside else 0.0
+    fraction = float(_vertices(*correlation[best - 1 : best + 2])) if inside else 0.0
     edged = np.concatenate([[-np.inf], correlation, [-np.inf]])
     is_peak = (correlation >= edged[:-2]) & (correlation >= edged[2:])  # not the flank of the best one
     other = np.where(enough & is_peak & (np.abs(lag_s - lag_s[best]) > ELSEWHERE_S), correlation, -np.inf)
@@ -406,11 +406,6 @@ def _correlations(video: FloatArray, log: FloatArray, known: BoolArray, overlap:
 def _sums(a: FloatArray, b: FloatArray) -> FloatArray:
     """Sum of products of two curves at every lag."""
     return np.asarray(correlate(a, b, mode="full", method="fft"))
-
-
-def _vertex(left: float, middle: float, right: float) -> float:
-    """`_vertices` of one parabola."""
-    return float(_vertices(*(np.array([value]) for value in (left, middle, right)))[0])
 
 
 def _vertices(left: FloatArray, middle: FloatArray, right: FloatArray) -> FloatArray:

@@ -57,7 +57,7 @@ def observe_panorama(scene: PanoramaScene, geometry: PanoramaGeometry, config: P
     if color is None:
         message = f"{facts.picture.path} cannot be decoded"
         findings.add(_fault(note("broken_picture", "picture", message, "fetch the picture again")))
-        return _with(scene, facts, findings)
+        return scene.with_findings(*findings.items)
     depth_m = geometry.depth_m()
     if facts.depth is not None and depth_m is None:
         message = f"{facts.depth.path} cannot be decoded; it was not used"
@@ -81,7 +81,7 @@ def observe_panorama(scene: PanoramaScene, geometry: PanoramaGeometry, config: P
     facts = facts.model_copy(update={"objects": measure_objects(facts, depth_m, findings)})
     if config.ocr and facts.picture.crop is None:
         facts = facts.model_copy(update={"objects": with_signs_read(facts, color)})
-    return _with(scene, facts, findings)
+    return scene.model_copy(update={"facts": facts}).with_findings(*findings.items)
 
 
 def _judge(
@@ -93,10 +93,6 @@ def _judge(
     if facts.picture.crop is None:
         _closes(facts.picture.path, color, findings)
     return _indoor(facts, depth_m, findings)
-
-
-def _with(scene: PanoramaScene, facts: Panorama, findings: Findings) -> PanoramaScene:
-    return scene.model_copy(update={"facts": facts, "findings": (*scene.findings, *findings.items)})
 
 
 def _fault(found: Finding) -> Finding:

@@ -20,7 +20,7 @@ from pipeline.worlds.flight.readers.video_offset import (
     PictureMotion,
     _best,
     _grey_pictures,
-    _vertex,
+    _vertices,
     contradictions,
     find_offset,
     picture_motion,
@@ -270,8 +270,8 @@ def test_five_seconds_that_fit_are_found_whatever_the_mean_of_the_curve(count: i
 
 @pytest.mark.parametrize("at", [-0.4, 0.0, 0.3])
 def test_the_vertex_of_a_parabola(at: float) -> None:
-    assert _vertex(*(-((x - at) ** 2) for x in (-1, 0, 1))) == pytest.approx(at)
-    assert _vertex(1.0, 1.0, 1.0) == 0.0
+    assert _vertices(*-((np.array([-1.0, 0.0, 1.0]) - at) ** 2)) == pytest.approx(at)
+    assert _vertices(*np.ones(3)) == 0.0
 
 
 @pytest.mark.parametrize("times", [1, 3])
