@@ -16,17 +16,13 @@ from tests.bench.measuring import show
 from tests.bench.real_flights import real_questions
 
 ALL: Final[dict[str, Callable[..., Iterator[Any]]]] = {
-    "generation": builds.generation,
     "builds": builds.growing,
     "orchestrated": builds.orchestrated,
-    "rooms": steps.rooms,
     "scans": steps.scans,
     "drives": steps.drives,
     "visibility": steps.visibility,
-    "copied-scans": builds.copied_scans,
     "logs": steps.logs,
     "motion": steps.motion,
-    "copied-flights": builds.copied_flights,
     "stress": guesses.stress,
     "drawings": steps.drawings,
     "reviewers": reviewers.reviewers,

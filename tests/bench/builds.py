@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +23,7 @@ from PIL import Image
 from flows.cli.diff import report_of
 from flows.cli.report import report_page
 from pipeline.benchmarks.registry import BENCHMARKS
-from pipeline.benchmarks.vsi.rules import PROFILES, ScanView
+from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.benchmarks.vsi.tasks.registry import ASKED, TASKS
 from pipeline.core.identity import rng_for, shard_of
 from pipeline.core.parquet import read_files, read_table, released_files, table_bytes
@@ -32,25 +32,18 @@ from pipeline.core.tables import selected_questions, sizes_in
 from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
 from pipeline.engine.stage import STORE
 from pipeline.questions.arrays import ArrayTask
-from pipeline.questions.selection import select
 from pipeline.reading.files import SceneFiles
 from pipeline.release.contents import ReleaseInputs, load_of
 from pipeline.release.history import HISTORY_FILE, history
 from pipeline.release.writer import ZSTD_LEVEL, write_release
-from pipeline.samples.flight.pilot import PLANS as FLIGHTS
-from pipeline.samples.flight.write import write_flights
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
-from pipeline.samples.indoor.write import PLANS as SCANS
-from pipeline.samples.indoor.write import write_samples
 from pipeline.samples.panorama.towns import spots
 from pipeline.samples.panorama.write import place, write_panoramas
 from pipeline.stages.export import settings
-from pipeline.worlds.indoor.view import IndoorView
 from pipeline.worlds.registry import READERS, read_scene
 from tests.bench.measuring import Cost, Figure, command, costing, peak_mib, started, temporary, timed
 from tests.builds import build, config_of, perturbed, results_of, rows_of
 from tests.environment import REAL_DATA
-from tests.tables import candidates
 from tests.worlds.indoor.readers.broken_metadata import write_scenes
 
 CAP: Final = 6
@@ -84,24 +77,6 @@ def read_scenes() -> list[Scene]:
 def profile_tasks(profile: str) -> dict[str, ArrayTask[ScanView]]:
     """Name -> each task that a profile of VSI-Bench asks."""
     return {name: TASKS[name] for name in ASKED[profile]}
-
-
-def generation() -> Iterator[Figure]:
-    """All candidates of each profile, in one process; what its tasks share counts for the first. Baseline: reading."""
-    reading, scenes = timed(read_scenes)
-    for profile, rules in PROFILES.items():
-        views, found, seconds = [IndoorView(scene, rules) for scene in scenes], [], 0.0
-        for name, task in profile_tasks(profile).items():
-            cost, tables = timed(lambda views=views, task=task: [candidates(view, [task]) for view in views])
-            what = f"{profile}: {sum(table.num_rows for table in tables):,} candidates of {name}"
-            yield Figure(what, cost.cpu_s, "s", baseline=reading.cpu_s)
-            found.append(tables)
-            seconds += cost.cpu_s
-        what = f"{profile}: all of {len(scenes)} scenes; baseline: reading them"
-        yield Figure(what, seconds, "s", 5.0, baseline=reading.cpu_s)
-        every = [pa.concat_tables(of_scene) for of_scene in zip(*found, strict=True)]
-        choosing, _ = timed(lambda every=every: [select(table, TASKS, CAP) for table in every])
-        yield Figure(f"{profile}: select", choosing.cpu_s, "s", baseline=reading.cpu_s)
 
 
 # Builds of metadata
@@ -319,48 +294,6 @@ def reported(*builds: str) -> Iterator[Figure]:
 
 
 # Builds of other samples, many times over
-
-
-def copied_scans() -> Iterator[Figure]:
-    """A sample scan of ARKitScenes and four copies, built by one and by two processes."""
-    with temporary() as folder:
-        write_samples(folder / "samples", tuple(plan for plan in SCANS if plan.name == "49900001"))
-        root = folder / "samples" / "arkitscenes"
-        (scan,) = (root / "3dod" / "Validation").iterdir()
-        for copy in range(4):
-            there = scan.with_name(f"{copy}{scan.name}")
-            _linked(scan, there, lambda name, there=there: name.replace(scan.name, there.name))
-        arguments = ("build", "vsi", "--root", f"arkitscenes={root}", "--no-prefect", "--set", "video=false")
-        one, two = (command(*arguments, "--out", folder / str(n), "--workers", n) for n in (1, 2))
-        yield Figure("two workers; baseline: one", two.clock_s, "s", baseline=one.clock_s)
-        yield Figure("the same, of the processors", two.cpu_s, "s", baseline=one.cpu_s)
-        yield Figure("largest process", two.child_mib, "MiB", 2048)
-
-
-def copied_flights() -> Iterator[Figure]:
-    """Ten and forty flights from logs to a release on two processes, without videos; baseline: ten."""
-    with temporary() as folder:
-        flights = write_flights(folder / "samples", FLIGHTS[:2])  # the most time goes into their films
-        for path in (folder / "samples").rglob("flight.yaml"):
-            path.write_text(path.read_text(encoding="utf-8").replace("video: video.mp4\n", ""), encoding="utf-8")
-        costs: list[Cost] = []
-        for size in (10, 40):
-            root = folder / f"flights{size}"
-            for number in range(size):
-                _linked(folder / "samples" / flights[number % len(flights)], root / f"{number:04}")
-            arguments = ("--root", f"flights={root}", "--out", folder / f"out{size}", "--workers", 2, "--no-prefect")
-            costs.append(command("build", "urbanvideo", *arguments, "--set", "video=false"))
-            yield Figure(f"{size} flights", costs[-1].cpu_s, "s", baseline=costs[0].cpu_s)
-        yield Figure("largest process", costs[-1].child_mib, "MiB", 1024)
-
-
-def _linked(folder: Path, there: Path, renamed: Callable[[str], str] = str) -> None:
-    """A folder under another name, with links for its files; videos stay behind."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix != ".mp4":
-            target = there / renamed(path.relative_to(folder).as_posix())
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.hardlink_to(path)
 
 
 def copied_panoramas(*counts: str) -> Iterator[Figure]:

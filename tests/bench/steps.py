@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import tracemalloc
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +33,6 @@ from pipeline.engine.store import Store
 from pipeline.formats import carla_log
 from pipeline.formats.carla_log import TABLES, AddedActor, Records
 from pipeline.formats.images import decoded
-from pipeline.geometry.areas import ROOM_ALPHA_PER_M, alpha_shape, room_area
 from pipeline.geometry.equirect import Sphere
 from pipeline.geometry.scans import CameraFrames, SceneGeometry
 from pipeline.geometry.tracks import Buildings, FlightTrack
@@ -60,37 +58,6 @@ from tests.geometry.test_equirect import POSES
 from tests.oracles.sphere_dots import found_in, painted
 from tests.worlds.flight.observe.planted import fly, logged, random_phases
 from tests.worlds.indoor.readers.tiny_scans import write_arkitscenes, write_scannet, write_scannetpp
-
-# Rooms
-
-
-def rooms() -> Iterator[Figure]:
-    """Room size against the package `alphashape`; at alpha 25 the Delaunay step is all."""
-    from alphashape import alphashape  # it takes a second
-
-    cloud, scan = _l_shaped_room(10_000), REAL_DATA / "scannet" / "scene0000_00.bin"
-    tried = {"10,000 points": (cloud, ROOM_ALPHA_PER_M), "10,000 points, alpha 25": (cloud, 25.0)}
-    if scan.is_file():
-        points = np.fromfile(scan, "<f4").reshape(-1, 6)[:, :2].astype(float)
-        tried["scene0000_00"] = (points, ROOM_ALPHA_PER_M)
-    for name, (points, alpha) in tried.items():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numpy's matrix class, logging.warn
-            theirs_s, theirs = timed(lambda points=points, alpha=alpha: alphashape(points, alpha))
-        ours_s, ours = timed(lambda points=points, alpha=alpha: alpha_shape(points, alpha), 5)
-        yield Figure(f"{name}: difference from alphashape", abs((ours.area_m2 or 0.0) / theirs.area - 1), "", 1e-6)
-        yield Figure(f"{name}; baseline: alphashape", ours_s.cpu_s, "s", baseline=theirs_s.cpu_s)
-    mesh = np.column_stack([_l_shaped_room(150_000), np.zeros(150_000)])
-    yield Figure("150,000 vertices", timed(lambda: room_area(mesh), 3)[0].cpu_s, "s", 1.0)
-
-
-def _l_shaped_room(count: int) -> np.ndarray:
-    """Points (count, 2) all over a floor of 48 m² with a gap of 1 m² in it."""
-    points = np.random.default_rng(count).uniform(0, 8, (2 * count, 2))
-    x, y = points.T
-    floor = ~((x > 4) & (y > 4)) & ~((np.abs(x - 2) < 0.5) & (np.abs(y - 2) < 0.5))
-    return points[floor][:count]
-
 
 # Scans
 
