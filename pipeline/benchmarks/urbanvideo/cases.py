@@ -86,14 +86,15 @@ TOWARDS: Final = " towards "
 
 
 def led_to(view: UrbanView, step: CaptionStep, case: FlightCase | None = None) -> int | None:
-    """The landmark that a flight over ground leads to: seen by then, ahead of it, and nearer by a fifth at its end.
+    """The landmark that a flight over ground leads to: in view meanwhile, ahead, and nearer by a fifth at its end.
 
     ``case`` takes the numbers.
     """
     rules = view.rules
     angle, share, distance = _approach(view, step)
     ahead = (angle <= rules.toward_max_deg) & (share <= 1 - rules.change_min) & (distance[:, 0] > LEAST_M)
-    ahead &= np.array([view.seen_by(place, step.end_s) for place in view.pool], dtype=bool)
+    times = view.t_s[_during(view, step)].tolist()  # what was seen before them alone may lie below, or behind
+    ahead &= np.array([view.seen_by(place, step.end_s) and _in_view(view, place, times) for place in view.pool], bool)
     if not view.seen_known or not ahead.any():
         return None
     best = int(np.where(ahead, np.round(distance[:, 1], 6), np.inf).argmin())
@@ -129,9 +130,14 @@ def _passed(view: UrbanView, step: CaptionStep) -> int | None:
     path, times = view.enu_m[at], view.t_s[at].tolist()
     away, unspoken = view.places.approach_m(path), view.unspoken.approach_m(path)
     place, distance, ratio = view.places.nearest(away, unspoken)
-    seen = place in view.pool and any(view.in_view_s(place, t) >= 0 for t in times)
+    seen = place in view.pool and _in_view(view, place, times)
     near = rules.there_m <= distance <= rules.beside_max_m and ratio >= rules.second_ratio_min
     return place if seen and near else None
+
+
+def _in_view(view: UrbanView, place: int, times: Sequence[float]) -> bool:
+    """Whether the video shows a place at any of some times."""
+    return any(view.in_view_s(place, t) >= 0 for t in times)
 
 
 def _during(view: UrbanView, step: CaptionStep) -> BoolArray:

@@ -97,6 +97,9 @@ class Rules(IndoorRules):
     nearest_min_m: Metres = Field(default=0.15, description="relative distance: the nearest is at least this far")
     gap_min_m: Metres = Field(default=0.15, description="relative distance: between any two distances (B.1)")
     gap_min_large_room_m: Metres = Field(description="the same in rooms over large_room_m2 (B.1: 0.30)")
+    lead_share_min: Share = Field(
+        default=0.0, description="relative distance: of the nearest's distance, by which the next is farther"
+    )
     large_room_m2: SquareMetres = Field(default=40.0, description="B.1")
     pair_min_m: Metres = Field(description="direction: any two of the three objects (released file: 0.30)")
     pair_max_m: Metres | None = Field(

@@ -58,12 +58,14 @@ class _ArmVideo:
 
     def _base(self) -> Raster:
         raster = Raster()
-        for (left, top, side), title in ((ABOVE, "from above"), (BESIDE, "from the side")):
+        for (left, top, side), title in ((ABOVE, "from above, ahead is up"), (BESIDE, "from the side, ahead is right")):
             raster.box(left, top, left + side, top + side, INK["ground"])
             raster.text((left, 8), title)
         if np.isfinite(self.view.base_m).all():
             for axes, at in ((_FLAT, ABOVE), (_TALL, BESIDE)):
-                raster.dot(self._place(self.view.base_m, axes, at), 5, INK["edge"], INK["text"])
+                foot = self._place(self.view.base_m, axes, at)
+                raster.dot(foot, 5, INK["edge"], INK["text"])
+                raster.text((foot[0] - 34, foot[1] - 7), "foot")
         for n, name in enumerate(self.view.joints.tolist()[:DIALS_MAX]):
             raster.text((DIALS[0] + 36, DIALS[1] + n * _STEP - 6), name)
         most = SCALE_PX / self.scale

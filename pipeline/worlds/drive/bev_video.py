@@ -6,6 +6,7 @@ The film shows at every time what the log knew then, and nothing later.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from textwrap import wrap
 from typing import Final
 
 import numpy as np
@@ -29,6 +30,8 @@ COLOURS: Final = colours_of([*_COMMON, *sorted(CATEGORIES - set(_COMMON))])
 SCALE_M: Final = 10.0
 _REACH_M: Final = float(np.hypot(WIDE, SIZE[1])) / 2 / PX_PER_M  # from our car to the corners of the map
 _LIGHTS: Final = {"red": "red", "yellow": "amber", "green": "green"}
+_FRONT: Final = "line in a box: front"
+_LETTERS: Final = 21  # of a line of the legend
 _LINE: Final = 15.0  # pixels between lines of the legend, where all have room
 _TALL: Final = SIZE[1] - 20.0  # pixels of all lines of the legend: room for all kinds at once
 _FOOT: Final = (WIDE - 156.0, SIZE[1] - 22.0)  # of the words on the right at the foot of the map
@@ -57,6 +60,8 @@ class _DriveVideo:
         self.shown = [(np.array([c.index for c in light.colours]), light.colours) for light in facts.lights]
         lamps = [actor.lamps or () for actor in facts.actors]
         self.lamps = [(np.array([one.index for one in row]), row) for row in lamps]
+        point = (view.own_point or "").removesuffix(" of the ego vehicle")
+        self.point = wrap(f"dot: {point}", _LETTERS) if point else []
         self.base = Raster()
         self.base.box(0, 0, WIDE, SIZE[1], INK["ground"])
 
@@ -87,9 +92,13 @@ class _DriveVideo:
         return raster.pixels()
 
     def _legend(self, raster: Raster, categories: list[str], lit: bool) -> None:
-        """Says what the colours and lines are: kinds in the picture, our car, and what the map has."""
+        """Says what the colours and lines are: kinds in the picture, our car, and what the map has.
+
+        Of a car of unknown size it tells what the dot is, since distances are measured from that.
+        """
         left, right = WIDE + 10.0, WIDE + 20.0
-        others = [("ego vehicle", True), ("traffic light", lit)]
+        others = [*((name, True) for name in ("ego vehicle", *self.point)), (_FRONT, bool(categories))]
+        others.append(("traffic light", lit))
         others += [("pedestrian crossing", bool(self.crossings.lines)), ("roadway", bool(self.roads.lines))]
         names = [*categories, *(name for name, is_drawn in others if is_drawn)]
         line = min(_LINE, _TALL / len(names))
@@ -100,11 +109,14 @@ class _DriveVideo:
             if name == "ego vehicle":
                 raster.dot((left + 5, bottom - 3), 3, INK["own"], INK["text"])
                 raster.line(np.array([[left + 5, bottom - 3], [left + 5, top]]), INK["own"], 3)
+            elif name == _FRONT:
+                raster.shape(outline, INK["thing"], INK["text"])
+                raster.line(np.array([[left + 5, (top + bottom) / 2], [left + 5, top]]), INK["paper"])
             elif name == "traffic light":
                 raster.dot((left + 5, top + 5), 4, INK["edge"], INK["text"])
             elif name == "pedestrian crossing":
                 raster.shape(outline, None, INK["amber"])
-            else:
+            elif name not in self.point:
                 raster.shape(outline, COLOURS.get(name, INK["road"]))
             raster.text((WIDE + 28, top - 2), name)
 

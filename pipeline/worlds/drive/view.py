@@ -138,6 +138,15 @@ class DriveView:
 
     # About our car
 
+    @property
+    def own_point(self) -> str | None:
+        """What stands for our car in distances, where its size is not known; None: its nearest surface."""
+        ego = self.facts.ego
+        if ego is not None and ego.box is not None:
+            return None
+        point = ego.point if ego is not None else self.facts.ego_point
+        return f"{point} of the ego vehicle" if point else "the origin of the log's frame"
+
     def pictured(self, actor: int, index: int) -> float | None:
         """Whether what is shown has the middle of an actor at a time in its picture, 1 or 0; None: nobody knows."""
         ahead, left = self.relative_m[actor, index][:2].tolist()

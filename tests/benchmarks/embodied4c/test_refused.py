@@ -12,6 +12,7 @@ from pipeline.core.quantized_series import pack
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.drive import facts as drives
 from tests.benchmarks.embodied4c.planted import (
+    LINES,
     actor,
     drive,
     episode,
@@ -234,6 +235,26 @@ def test_the_lane_of_another() -> None:
     # 1.75 - 1.5 from the border of its lane; and in two lanes of which one is not ours.
     assert refusal(of(110, -1.5, *fork)) == ("near_lane_border", 0.25, 0.3, "m")
     assert refusal(of(85, 0, *fork, lane("joining", 80, 100, 1.0))) == ("several_lanes", 2, 1, "lanes")
+
+
+@pytest.mark.parametrize(("yaw_deg", "told"), [(44.0, (None,) * 4), (46.0, ("other_lane", 0, 1, "lanes"))])
+def test_who_crosses_our_way_is_not_in_our_lane(yaw_deg: float, told: tuple[Any, ...]) -> None:
+    """Our lane turns off to the left at 100 m, and goes on aslant where the car is: it drives along that."""
+    along = np.array([np.cos(np.radians(yaw_deg)), np.sin(np.radians(yaw_deg)), 0.0])
+    start, aside = np.array([100.0, 0.0, 0.0]), np.array([-along[1], along[0], 0.0])
+    lines = {part: tuple(tuple(start + off * aside + far * along) for far in (0, 60)) for part, off in LINES.items()}
+    onward = drives.Lane.model_validate({"id": "onward", "kind": "vehicle", "predecessors": ("ours",), **lines})
+    one = actor("car", *(start + 20 * along)[:2].tolist())
+    turned = one.track.model_copy(update={"yaw_deg": pack(np.full(len(times(3.0)), yaw_deg), drives.YAW_STEP_DEG)})
+    scene = drive(
+        one.model_copy(update={"track": turned}),
+        start=(60.0, 0.0),
+        speeds=5.0,
+        lanes=(lane("ours", -50, 100, 0.0, successors=("onward",)), onward),
+    )
+    found = of_kind(scene, "LC", "lc_lane")["2.00", "car"]
+    assert refusal(found) == told
+    assert found["answer"] == (None if told[0] else "in the same lane")
 
 
 def test_on_the_border_of_the_road() -> None:

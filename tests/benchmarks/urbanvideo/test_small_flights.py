@@ -221,11 +221,11 @@ ROUTE = (
 IN_FULL = {
     "Trajectory Captioning": (
         "17 asked",
-        "9e9ab939a5e5",
+        "160c50d6e063",
     ),
     "Sequence Recall": (
         "23 asked, 2 step_not_unique",
-        "2a1ed9f6f1f2",
+        "3921e8fb8ab7",
     ),
     "Object Recall": (
         "3 asked, 15 nothing_beside, 1 second_nearest",

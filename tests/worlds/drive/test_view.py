@@ -18,7 +18,7 @@ from pipeline.core.schema import Video
 from pipeline.drawing.raster import INK, lab
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.write import write_drives
-from pipeline.worlds.drive.bev_video import COLOURS, PX_PER_M, WIDE, _is_light, drawn, top_down_map
+from pipeline.worlds.drive.bev_video import COLOURS, PX_PER_M, WIDE, _DriveVideo, _is_light, drawn, top_down_map
 from pipeline.worlds.drive.facts import (
     Actor,
     ActorTrack,
@@ -173,6 +173,15 @@ def test_every_picture_says_that_it_was_drawn(tmp_path: Path) -> None:
     assert (pictures[0][338:357, :190] == INK["red"]).all(2).sum() > 300, "letters"
 
 
+def test_the_legend_tells_what_distances_from_a_car_of_unknown_size_are_measured_from(tmp_path: Path) -> None:
+    own = (box(s, track="us", category="EGO_VEHICLE", tx_m=1.0, length_m=5.0) for s in (0, 1))
+    point = ["dot: the middle of", "the rear axle"]
+    for name, rows, told in (("one", (), point), ("other", own, [])):
+        (tmp_path / name).mkdir()
+        log = write_log(tmp_path / name, [box(0, "a"), box(1, "a"), *rows], [pose(0), pose(1)], [lane(1)])
+        assert _DriveVideo(read(log, Argoverse2())).point == told
+
+
 def test_a_picture_by_hand(tmp_path: Path) -> None:
     """Three pixels a metre about our rear axle at (240, 180), heading up: all that may be drawn, and what says so.
 
@@ -207,10 +216,10 @@ def test_a_picture_by_hand(tmp_path: Path) -> None:
     assert bounds(picture, INK["edge"], on_map) == (240 - 6, 180 - 60, 240 + 6, 180), "of a lane of 4 by 20 m"
     lines = [INK["grid"] == tuple(picture[5, x]) for x in range(WIDE)]
     assert [x for x, is_line in enumerate(lines) if is_line] == [0, 60, 120, 180, 240, 300, 360, 420], "each 20 m"
-    kinds = (COLOURS["car"], COLOURS["pedestrian"], INK["own"], INK["edge"], INK["amber"], INK["road"])
+    kinds = (COLOURS["car"], COLOURS["pedestrian"], INK["own"], INK["thing"], INK["edge"], INK["amber"], INK["road"])
     assert [bounds(picture, ink, beside) for ink in kinds] == [
-        (490, 12, 500, 22), (490, 27, 500, 37), (493, 42, 497, 51), (492, 59, 498, 65), (490, 72, 500, 82),
-        (490, 87, 500, 97),
+        (490, 12, 500, 22), (490, 27, 500, 37), (493, 42, 497, 51), (491, 58, 499, 66), (492, 74, 498, 80),
+        (490, 87, 500, 97), (490, 102, 500, 112),
     ]  # fmt: skip
     assert bounds(picture, INK["text"], (503, 0, 639, 25)) == (509, 16, 525, 22), "car"
     assert bounds(picture, INK["paper"], (320, 330, WIDE - 1, 359)) == (324, 338, 477, 357)

@@ -70,7 +70,10 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
             one.require("several_lanes", len(own), "<=", 1, "lanes")
             theirs, border_m = lanes.of(view.place_m[ref.actor, index], float(view.yaw_deg[ref.actor, index]))
             one.require("several_lanes", len(theirs), "<=", 1, "lanes")
-            found = [n for n, row in enumerate(rows) if len(theirs) == 1 and theirs[0].id in row]
+            turn = float(view.heading_deg[ref.actor, index])
+            one.fact("heading", ref.words, turn, "deg")
+            along = sector(turn, 4)[0] == 0  # who crosses where our lane turns off is in none that one sees as ours
+            found = [n for n, row in enumerate(rows) if along and len(theirs) == 1 and theirs[0].id in row]
             one.require("other_lane", len(found), ">=", 1, "lanes")
             one.require("several_lanes", len(found), "<=", 1, "lanes")
             one.require("near_lane_border", float(np.fmin(border_m, own_border_m)), ">=", view.rules.lane_margin_m, "m")

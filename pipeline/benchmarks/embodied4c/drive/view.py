@@ -80,11 +80,7 @@ class DriveExam(DriveView):
     @property
     def us(self) -> str:
         """The part of our car from which distances are measured."""
-        ego = self.facts.ego
-        if ego is not None and ego.box is not None:
-            return "the nearest surface of the ego vehicle"
-        point = ego.point if ego is not None else self.facts.ego_point
-        return f"{point} of the ego vehicle" if point else "the origin of the log's frame"
+        return self.own_point or "the nearest surface of the ego vehicle"
 
     # At the moments: (A, M)
 

@@ -31,9 +31,10 @@ class RelDistance(SampledTask[ScanView]):
     """Operands: a unique primary object and n other categories in alphabetical order. Truth: the nearest category.
 
     Of a category with several instances the nearest one counts (VSI-Bench B.1). Rejected when the nearest is too
-    close to tell from touching, or when any two distances are too close to each other; in rooms over 40 m² `strict`
-    asks for twice the gap, and also where the area is unknown. Of a scene's candidates those are asked in which what is
-    usually near is right no more often than what is usually far.
+    close to tell from touching, or when any two distances are too close to each other. In rooms over 40 m², and where
+    the area is unknown, `strict` asks for twice the gap; everywhere it asks for a lead of the nearest that grows with
+    its distance, since nobody sees which of two things 5 m away is 20 cm nearer. Of a scene's candidates those are
+    asked in which what is usually near is right no more often than what is usually far.
 
     Args:
         name: of the task and of its template.
@@ -66,19 +67,22 @@ class RelDistance(SampledTask[ScanView]):
         primary, choices = operands[:, :1], operands[:, 1:]
         distance = view.distance_m[primary, choices]
         ranked = np.sort(distance, axis=1)
-        gap = np.diff(ranked, axis=1).min(1, initial=np.inf)  # an audit may meet a single choice
+        gaps = np.diff(ranked, axis=1, append=np.inf)  # an audit may meet a single choice
         labels = view.categories[choices]
         best = distance.argmax(1) if self.farthest else distance.argmin(1)
         rules, words, area = view.rules, WORDS[view.rules.words], view.scene.facts.room.area_m2
         unfit = containing(view.categories, (*words.sprawling, *words.overhead))[operands].sum(1)
         small_room = area is not None and area <= rules.large_room_m2
-        limit = rules.gap_min_m if small_room else rules.gap_min_large_room_m
+        limits = np.full(gaps.shape, rules.gap_min_m if small_room else rules.gap_min_large_room_m)
+        first, asked = (slice(-2, -1), slice(-1, None)) if self.farthest else (slice(1), slice(1))
+        limits[:, first] = np.maximum(limits[:, first], rules.lead_share_min * ranked[:, asked])
+        rows, worst = np.arange(len(gaps)), (gaps - limits).argmin(1)
         return Answers(
-            truth=labels[np.arange(len(labels)), best],
+            truth=labels[rows, best],
             checks=(
                 *([check("name_is_not_asked", unfit, "<=", 0, "names")] if words.sprawling else []),
                 check("nearest_too_close", ranked[:, 0], self.beyond, rules.nearest_min_m, "m"),
-                check("distances_too_similar", gap, ">", limit, "m"),
+                check("distances_too_similar", gaps[rows, worst], ">", limits[rows, worst], "m"),
             ),
             facts=tuple(
                 Fact("distance", view.pair_names(primary[:, 0], choices[:, i]), distance[:, i], "m")

@@ -118,7 +118,7 @@ class ARKitScenes(ScanReader):
         check_boxes(instances, mesh.vertices, findings)
         objects, counts = assemble(instances, findings)
         video = _checked_video(files, self.film(files, findings), mesh, findings)
-        facts = Scan(objects=objects, counts=counts, room=measure_room(mesh.vertices, findings))
+        facts = Scan(objects=objects, counts=counts, room=measure_room(mesh, findings))
         return files.scene_of(IndoorScene, self, "annotated", facts, findings, video)
 
     def scan(self, files: SceneFiles, findings: Findings) -> LabelledScan:

@@ -12,10 +12,10 @@ from pipeline.core.errors import faults_of
 from pipeline.core.findings import Findings, doubt
 from pipeline.formats.ply import REMEDY, PlyMesh, parse_ply
 from pipeline.geometry.areas import ROOM_ALPHA_PER_M, room_area
-from pipeline.geometry.floors import FloorGrid, seen_floor
+from pipeline.geometry.floors import seen_floor
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.indoor.facts import Room
+from pipeline.worlds.indoor.facts import Room, SeenFloor
 from pipeline.worlds.indoor.readers.box_fit import fit_minimal
 
 EXTENT_MAX_M: Final = 100.0  # no indoor scan is longer; millimetres are a thousand times too long
@@ -77,13 +77,14 @@ HOLES_MAX: Final = 0.25  # of the area; beyond it the scan is too incomplete to 
 AREA_METHOD: Final = f"alpha_shape alpha={ROOM_ALPHA_PER_M:g} all vertices"
 
 
-def measure_room(vertices: FloatArray, findings: Findings) -> Room:
-    """Area, floor outlines and centre from vertices (V, 3), metres, world frame.
+def measure_room(mesh: PlyMesh, findings: Findings) -> Room:
+    """Area, floor outlines, floor to walk on and centre from a mesh, metres, world frame.
 
-    The centre is that of the minimal box of all vertices (VSI-Bench, appendix B.1).
+    The centre is that of the minimal box of all vertices (VSI-Bench, appendix B.1). Outlines run around all rooms: they
+    do not tell the walls between these.
     """
-    x, y, z = fit_minimal(vertices).center
-    shape = room_area(vertices)
+    x, y, z = fit_minimal(mesh.vertices).center
+    shape = room_area(mesh.vertices)
     if shape.area_m2 is None:
         message = f"the floor has no area: {shape.failure} ({shape.measured:g})"
         findings.add(doubt("room_not_measured", "room", message, "look at the mesh", shape.measured))
@@ -94,7 +95,8 @@ def measure_room(vertices: FloatArray, findings: Findings) -> Room:
         remedy = "leave the scene out, or measure the room by hand"
         findings.add(doubt("incomplete_floor", "room", message, remedy, holes, HOLES_MAX, "share"))
     floor = tuple(tuple((float(a), float(b)) for a, b in ring) for ring in shape.outlines)
-    return Room(area_m2=shape.area_m2, area_method=AREA_METHOD, center=(x, y, z), floor=floor)
+    seen = walkable_floor(mesh, floor_known=False)
+    return Room(area_m2=shape.area_m2, area_method=AREA_METHOD, center=(x, y, z), floor=floor, seen_floor=seen)
 
 
 POINTS: Final = 400_000  # of a surface: 6 MB to the browser of the label page
@@ -143,7 +145,7 @@ def cloud_spacing_m(points: FloatArray) -> float:
     return float(0.1 / np.sqrt(max(1.0, len(points) / cells)))
 
 
-def walkable_floor(mesh: PlyMesh, floor_known: bool) -> FloorGrid:
+def walkable_floor(mesh: PlyMesh, floor_known: bool) -> SeenFloor:
     """Where a body can walk by what was scanned: over floor, with nothing above it up to the body's height.
 
     Args:
@@ -151,4 +153,4 @@ def walkable_floor(mesh: PlyMesh, floor_known: bool) -> FloorGrid:
         floor_known: whether the floor's outline is stated; else only floor that was scanned can be walked on.
     """
     points = sampled(mesh)[0] if len(mesh.faces) else mesh.vertices
-    return seen_floor(points, floor_height(points), floor_known)
+    return SeenFloor.of(seen_floor(points, floor_height(points), floor_known))

@@ -120,7 +120,7 @@ class ScanNet(ScanReader):
         scan = self.scan(files, findings)
         objects, counts = assemble(scan.instances, findings)
         video = self._video(files, scan, findings)
-        facts = Scan(objects=objects, counts=counts, room=measure_room(scan.mesh.vertices, findings))
+        facts = Scan(objects=objects, counts=counts, room=measure_room(scan.mesh, findings))
         return files.scene_of(IndoorScene, self, BOX_METHODS[self.box_fit], facts, findings, video)
 
     def scan(self, files: SceneFiles, findings: Findings) -> LabelledScan:

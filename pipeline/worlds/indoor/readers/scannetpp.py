@@ -113,7 +113,7 @@ class ScanNetPP(ScanReader):
             frames = film.frames()
             check_frames(files, film.poses, frames, mesh.vertices, findings)
             check_upright(files.relative(film.path), frames, findings)
-        facts = Scan(objects=objects, counts=counts, room=measure_room(mesh.vertices, findings))
+        facts = Scan(objects=objects, counts=counts, room=measure_room(mesh, findings))
         return files.scene_of(IndoorScene, self, "annotated", facts, findings, film.video if film else None)
 
     def scan(self, files: SceneFiles, findings: Findings) -> LabelledScan:

@@ -31,7 +31,7 @@ from pipeline.reading.checks import check_box, check_name
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
-from pipeline.worlds.indoor.facts import SCALE, UPRIGHT, IndoorScene, Room, Scan, SeenFloor
+from pipeline.worlds.indoor.facts import SCALE, UPRIGHT, IndoorScene, Room, Scan
 from pipeline.worlds.indoor.readers.capture_checks import check_capture, check_film_turn
 from pipeline.worlds.indoor.readers.categories import load_curation, normal
 from pipeline.worlds.indoor.readers.frames import LabelledScan, Recording, ScanReader, check_frames, upright_turn
@@ -191,9 +191,6 @@ class SceneFolders(ScanReader):
             files.raise_faults(film.path, findings)
             video = film.video and film.video.model_copy(update={"turn_deg": turn[0] if turn else 0})
         room = _room(document, axes, mesh, findings)
-        if mesh is not None and room.floor:
-            walkable = walkable_floor(mesh, floor_known=document.outline is not None)
-            room = room.model_copy(update={"seen_floor": SeenFloor.of(walkable)})
         files.raise_faults(files.path / FILE, findings)
         facts = Scan(objects=objects, counts=counts, room=room)
         return files.scene_of(IndoorScene, self, "annotated", facts, findings, video)
@@ -322,7 +319,7 @@ def _mesh(files: SceneFiles) -> PlyMesh | None:
 
 
 def _measured(document: SceneDocument, mesh: PlyMesh, findings: Findings) -> Room:
-    room = measure_room(mesh.vertices, findings)
+    room = measure_room(mesh, findings)
     if document.whole_floor:
         return room
     return room.model_copy(
@@ -356,7 +353,8 @@ def _room(document: SceneDocument, axes: DocumentAxes, mesh: PlyMesh | None, fin
     middle = (corners.min(axis=0) + corners.max(axis=0)) / 2
     height = float(np.ptp(mesh.vertices[:, 2]) / 2 + mesh.vertices[:, 2].min()) if mesh is not None else None
     center = None if height is None else (float(middle[0]), float(middle[1]), height)
-    return Room(area_m2=area_m2, area_method="outline of scene.json", center=center, floor=(ring,))
+    seen = None if mesh is None else walkable_floor(mesh, floor_known=True)
+    return Room(area_m2=area_m2, area_method="outline of scene.json", center=center, floor=(ring,), seen_floor=seen)
 
 
 MESH_SUFFIXES: Final = (".glb", ".obj", ".off", ".stl")

@@ -98,6 +98,15 @@ def test_large_rooms_need_twice_the_gap_in_strict_alone(
     assert (rule["name"], rule["limit"]) == ("distances_too_similar", 0.15)
 
 
+@pytest.mark.parametrize(("second_m", "asked"), [(5.49, False), (5.51, True)])
+def test_the_lead_of_the_nearest_grows_with_its_distance_in_strict_alone(second_m: float, asked: bool) -> None:
+    """Among the others 15 cm tell them apart: which of them is nearer is not asked."""
+    scene = around((5.0, second_m, second_m + 0.2, 9.0))
+    expected = None if asked else ("distances_too_similar", pytest.approx(second_m - 5), pytest.approx(0.5), "m")
+    assert refusal_of(row_of(scene, TASK, OPERANDS, "strict")) == expected
+    assert refusal_of(row_of(scene, TASK, OPERANDS, OFFICIAL_EXACT)) is None
+
+
 @BOTH
 def test_of_several_instances_the_nearest_counts(rules: Rules) -> None:
     """The chairs are at 3.1 and at 0.5 m; the lamp alone at 1.0 m."""

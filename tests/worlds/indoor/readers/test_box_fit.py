@@ -11,6 +11,8 @@ from scipy.spatial import ConvexHull
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings
 from pipeline.core.schema import OrientedBox
+from pipeline.formats.ply import PlyMesh
+from pipeline.geometry.floors import CELL_M, free_floor
 from pipeline.worlds.indoor.readers.box_fit import (
     BOX_FITS,
     BOX_METHODS,
@@ -197,9 +199,13 @@ def floor(hole_m: float = 0.0) -> np.ndarray:
     return np.concatenate([points[~inside], lamps])
 
 
+def mesh_of(vertices: np.ndarray) -> PlyMesh:
+    return PlyMesh(vertices, np.empty((0, 3), dtype=np.int32))
+
+
 def test_area_outline_and_centre() -> None:
     findings = Findings()
-    room = measure_room(floor(), findings)
+    room = measure_room(mesh_of(floor()), findings)
     assert room.area_m2 == pytest.approx(16.0)
     assert room.center == pytest.approx((2.0, 2.0, 1.25))
     (ring,) = room.floor
@@ -213,24 +219,43 @@ def test_the_centre_is_that_of_the_minimal_box_not_of_the_extent() -> None:
     c, s = np.cos(np.radians(30.0)), np.sin(np.radians(30.0))
     turn = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
     corners = np.array([[x, y, z] for x, y in ((0, 0), (4, 0), (0, 3)) for z in (0, 2)], dtype=float)
-    room = measure_room(corners @ turn, Findings())
+    room = measure_room(mesh_of(corners @ turn), Findings())
     assert room.center == pytest.approx(np.array([2.0, 1.5, 1.0]) @ turn)
 
 
 @pytest.mark.parametrize(("hole_m", "doubtful"), [(1.9, False), (2.2, True)])  # 23 % and 30 % of the floor
 def test_a_floor_with_much_left_out_is_doubtful(hole_m: float, doubtful: bool) -> None:
     findings = Findings()
-    room = measure_room(floor(hole_m), findings)
+    room = measure_room(mesh_of(floor(hole_m)), findings)
     assert room.area_m2 == pytest.approx(16.0)  # as the package alphashape has it: holes are filled
     assert [(f.name, f.severity, f.subject, f.limit) for f in findings.items] == (
         [("incomplete_floor", "doubt", "room", HOLES_MAX)] if doubtful else []
     )
 
 
+def test_a_wall_between_two_rooms_is_in_no_outline_and_no_way_leads_through_it() -> None:
+    """Rooms of 2 x 4 m with 10 cm of wall between them, and a doorway of 1 m in it that was scanned like the rooms."""
+    ground = floor()[:-4]
+    x, y = ground.T[:2]
+    rooms = ground[(np.abs(x - 2) >= 0.049) | (y < 1)]
+    face = np.array(
+        [[x, y, z] for x in (1.95, 2.05) for y in np.arange(1, 4.01, 0.05) for z in np.arange(0.05, 2, 0.05)]
+    )
+    room = measure_room(mesh_of(np.concatenate([rooms, face])), Findings())
+    assert room.floor is not None
+    assert room.seen_floor is not None
+    assert len(room.floor) == 1
+    assert free_floor(room.floor).at(np.array([2.0, 2.5])) > 1  # m, as if no wall stood there
+    walkable, origin = room.seen_floor.grid()
+    for y, is_free in ((2.5, False), (0.5, True)):
+        (first, row), (last, _) = np.round((np.array([[1.0, y], [3.0, y]]) - origin) / CELL_M).astype(int)
+        assert walkable[row, first:last].all() == is_free
+
+
 def test_a_room_without_area_says_why() -> None:
     findings = Findings()
     wall = np.array([[x, 0.0, z] for x in np.linspace(0, 3, 31) for z in (0.0, 1.0)])
-    room = measure_room(wall, findings)
+    room = measure_room(mesh_of(wall), findings)
     assert room.area_m2 is None
     assert room.area_failure == "points_collinear: 31"
     assert room.center == pytest.approx((1.5, 0.0, 0.5))
