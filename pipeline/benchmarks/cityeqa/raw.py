@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import RAW_POSE, RAW_TASK
@@ -75,6 +75,7 @@ class RawQuestion:
         even: what one who guesses would go by; questions are as even over their answers as these allow.
         flags: remarks.
         split: of the release, in which the target is.
+        pair: what it shares with the question that is asked the other way round: who knows one answer knows both.
     """
 
     kind: str
@@ -96,6 +97,7 @@ class RawQuestion:
     even: str = ""
     flags: tuple[str, ...] = ()
     split: str = ""
+    pair: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -185,11 +187,12 @@ def in_turns(raws: Iterable[RawQuestion], scene: str) -> list[RawQuestion]:
 def evened(raws: Sequence[RawQuestion], spare: int = 1) -> set[tuple[str, ...]]:
     """Keys of the raw tasks that stay when their answers are made even, the first of each answer.
 
-    Within each split, and within what `even` says, each answer stays as often as any other; of two and of up to `FEW`
-    that there may be, as often as the rarest. Who has read one split must not find the answers of another among those
-    that it has, nor among those that it lacks: of more answers, a split has of those that train lacks no more than of
-    those that train has, and none where train has more than `FEW`. Of open kinds, whose answers things have but once,
-    and of what people wrote, all stay. With ``spare`` so many times as many stay, where some will still be refused.
+    Within each split, and within what `even` says, each answer stays as often as any other that is there; of two, both
+    are, and of up to `FEW` that there may be at least two. Who has read one split must not find the answers of another
+    among those that it has, nor among those that it lacks: of more than two answers, a split has of those that train
+    lacks no more than of those that train has, and none where train has more than `FEW`. Of open kinds, whose answers
+    things have but once, and of what people wrote, all stay. With ``spare`` so many times as many stay, where some will
+    still be refused.
     """
     groups: dict[tuple[str, str], dict[str, list[RawQuestion]]] = {}
     for raw in raws:
@@ -200,18 +203,54 @@ def evened(raws: Sequence[RawQuestion], spare: int = 1) -> set[tuple[str, ...]]:
         if len(by_answer) < 2:
             continue
         choices = {choice for own in by_answer.values() for raw in own for choice in raw.others}
-        few = len(by_answer) == 2 or len(choices) <= FEW
         given: Collection[str] = ()
         for split in sorted({raw.split for own in by_answer.values() for raw in own}, key=lambda s: (s != "train", s)):
             parts = {answer: [raw for raw in own if raw.split == split] for answer, own in by_answer.items()}
-            if not few:
+            if len(by_answer) > 2:
                 known = [answer for answer, own in parts.items() if own and answer in given]
                 other = [answer for answer, own in parts.items() if own and answer not in given]
                 most = len(other) if not given else len(known) if len(given) <= FEW else 0
                 parts = {answer: parts[answer] for answer in (*known, *other[:most])}
+                if len(parts) < 2 and len(choices) <= FEW:
+                    continue  # one who knows the answer of others in the split need not look
                 given = given or parts
             least = min(map(len, parts.values()), default=0)
             kept |= {raw.key for own in parts.values() for raw in own[: least * spare]}
+    return kept
+
+
+def offered(raws: Sequence[RawQuestion]) -> list[RawQuestion]:
+    """Raw tasks that were made even: of up to `FEW` answers those are offered to who guesses that the split has."""
+    choices: dict[tuple[str, str], set[str]] = {}
+    given: dict[tuple[str, str, str], set[str]] = {}
+    for raw in raws:
+        choices.setdefault((raw.kind, raw.even), set()).update(raw.others)
+        given.setdefault((raw.kind, raw.even, raw.split), set()).add(raw.answer)
+    narrowed = []
+    for raw in raws:
+        if raw.answer_type != OPEN and raw.written is None and len(choices[raw.kind, raw.even]) <= FEW:
+            own = given[raw.kind, raw.even, raw.split]
+            raw = replace(raw, others=tuple(other for other in raw.others if other in own))  # noqa: PLW2901
+        narrowed.append(raw)
+    return narrowed
+
+
+def one_way(raws: Sequence[RawQuestion]) -> set[tuple[str, ...]]:
+    """Keys of the raw tasks that stay where no two things are asked of each other (`RawQuestion.pair`).
+
+    Of two ways round, the one stays whose answers its split has less often so far, or a lot decides.
+    """
+    kept = {raw.key for raw in raws if not raw.pair}
+    pairs: dict[tuple[str, ...], dict[int, list[RawQuestion]]] = {}
+    for raw in raws:
+        if raw.pair:
+            pairs.setdefault(raw.pair, {}).setdefault(raw.target, []).append(raw)
+    given: Counter[tuple[str, ...]] = Counter()
+    for pair, ways in sorted(pairs.items(), key=lambda item: (len(item[1]), digest("one way", *item[0]))):
+        ranked = sorted(ways.values(), key=lambda own: digest("one way", *pair, *own[0].operands))
+        own = min(ranked, key=lambda own: sum(given[raw.kind, raw.even, raw.split, raw.answer] for raw in own))
+        given.update((raw.kind, raw.even, raw.split, raw.answer) for raw in own)
+        kept |= {raw.key for raw in own}
     return kept
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -22,7 +21,7 @@ from pipeline.drawing.fonts import has_letter
 from pipeline.questions.gate import ShownScene
 from pipeline.questions.rules import Measure, rule
 from pipeline.reading.maps.city_thing import BUILDING, SHOP, SIZES, VEHICLES, CityThing
-from pipeline.reading.maps.map_quality import MapCoverage
+from pipeline.reading.maps.map_quality import MapCoverage, words_of
 from pipeline.worlds.city.facts import City, CityScene
 from pipeline.worlds.city.occluders import SPACE, Occluders, box_ring
 from pipeline.worlds.city.paths import FreeSpace, Paths
@@ -341,9 +340,3 @@ def telling_words(name: str, sort: str) -> int:
 def _joined_in(word: str) -> tuple[str, ...]:
     """Sorts' words that may be part of a word without a blank between."""
     return _JOINED_WORDS if re.fullmatch(f"{_JOINED}+", word) else ()
-
-
-def words_of(text: str) -> list[str]:
-    """In small letters without accents."""
-    bare = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
-    return re.findall(r"[^\W\d_]+", bare)

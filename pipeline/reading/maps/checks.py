@@ -11,7 +11,7 @@ import shapely
 
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.groups import grouped
-from pipeline.reading.maps.city_thing import BUILDING, SIZES, CityThing, Ring
+from pipeline.reading.maps.city_thing import BUILDING, FACING, SIZES, CityThing, Ring, Vec2
 from pipeline.reading.maps.feature import mentioned
 from pipeline.reading.maps.map_quality import shapes_of
 from pipeline.reading.maps.read import STOREY_M
@@ -20,6 +20,12 @@ HEIGHT_TIMES: Final = 8.0  # over what is usual for its kind: no car is 12 m hig
 OVERLAP: Final = 0.1  # of the smaller footprint: more is no roof that hangs over
 SAME: Final = 0.9  # of both footprints: one building given twice
 FLAT_M: Final = 5.0  # between the feet of buildings: more than a storey
+PASSED_M: Final = 2.0  # height of the foot of a building from which on streets pass below it
+EVERY_M: Final = 5.0  # along a street
+STREETS_INSIDE: Final = 0.02  # of the places on streets, in buildings: more are no arcades
+PLACES_MIN: Final = 100
+OBJECTS_INSIDE: Final = 0.05  # of the objects in the open, in buildings
+OBJECTS_MIN: Final = 20
 OFF_MAP_M: Final = 50.0  # beyond the bounds: an object there was meant to be elsewhere
 
 
@@ -142,6 +148,34 @@ def apart(things: Sequence[CityThing], file: str, findings: Findings) -> list[Ci
         for i, thing in enumerate(things)
         if i not in dropped
     ]
+
+
+def report_layers(
+    things: Sequence[CityThing], streets: Sequence[Sequence[Vec2]], file: str, findings: Findings
+) -> None:
+    """Says whether streets, or objects in the open, lie within buildings: then one of these is in the wrong place.
+
+    In six sound maps at most 0.1% of the streets and 1.5% of the objects do; in one of them, shifted by 10 m, 10% to
+    22% of the streets.
+    """
+    houses = [
+        t for t in things if t.kind == BUILDING and t.outline and t.doubt is None and (t.base_m or 0.0) < PASSED_M
+    ]
+    tree = shapely.STRtree(shapes_of(houses))
+    objects = [t.center for t in things if t.outline is None and t.kind in SIZES and t.kind not in FACING]
+    lines = [shapely.LineString(street) for street in streets]
+    along = [shapely.line_interpolate_point(line, np.arange(0.0, line.length, EVERY_M)) for line in lines]
+    checks = (
+        (shapely.points(np.array(objects).reshape(-1, 2)), OBJECTS_MIN, OBJECTS_INSIDE, "objects in the open"),
+        (np.concatenate([np.empty(0, dtype=object), *along]), PLACES_MIN, STREETS_INSIDE, "places on streets"),
+    )
+    for points, least, limit, what in checks:
+        inside = len(np.unique(tree.query(points, predicate="intersects")[0])) if houses else 0
+        if len(points) >= least and inside > limit * len(points):
+            share = inside / len(points)
+            message = f"{file}: {inside} of {len(points)} {what} lie within buildings ({share:.1%}, limit {limit:.0%})"
+            remedy = "are both in one system of coordinates? Shift the one that is off, or leave it out"
+            findings.add(doubt("layers_disagree", file, message, remedy, round(share, 4), limit, "share"))
 
 
 def report_heights(things: Sequence[CityThing], file: str, findings: Findings) -> None:

@@ -10,8 +10,11 @@ recapture): a kind of which they all are, and enough to say so, may be counted a
 
 from __future__ import annotations
 
+import math
+import re
+import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -21,11 +24,13 @@ from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import Findings, note
 from pipeline.core.templates import load_table
 from pipeline.reading.maps.appearance import may_be
-from pipeline.reading.maps.city_thing import BUILDING, FACING, CityThing, KindCoverage
+from pipeline.reading.maps.city_thing import BUILDING, FACING, FLAT, SIZES, VEHICLES, CityThing, KindCoverage
 from pipeline.reading.maps.feature import mentioned
 
 ERROR_NODES_MIN: Final = 5  # premises on walls, of which the error of other points is estimated
 TWICE_M: Final = 15.0  # between two entries of one place
+SURVEYED_TWICE_M: Final = 3.0  # between the place of an object on a map and where people found it again
+BODY_M: Final = 1.0  # of two objects, bodies overlap by half where they are nearer than half of this or of their width
 
 
 def _alike() -> dict[str, frozenset[str]]:
@@ -111,13 +116,60 @@ def once(things: Sequence[CityThing], premises: str, file: str, findings: Findin
 def _may_be_one(one: CityThing, other: CityThing) -> bool:
     if one.kind == other.kind == BUILDING:
         return False
+    if one.outline is None and other.outline is None and math.dist(one.center, other.center) < FRONT_M / 2:
+        return True  # no front has room for two
     called, too = ({t.noun, *t.also} for t in (one, other))
     if not any(alike(word) & too for word in called - {one.kind}) and one.noun != one.kind and other.noun != other.kind:
         return False
     if one.name is None or other.name is None:
-        return (one.outline is None) != (other.outline is None)
-    names = [" ".join(t.name.casefold().split()) for t in (one, other) if t.name is not None]
+        at_one_door = one.noun == other.noun and math.dist(one.center, other.center) < FRONT_M
+        return at_one_door or (one.outline is None) != (other.outline is None)
+    names = [" ".join(re.findall(r"\w+", _folded(t.name))) or t.name for t in (one, other) if t.name is not None]
     return names[0] == names[1] or ((one.outline is None) != (other.outline is None) and _share_a_word(*names))
+
+
+def one_in_a_place(
+    things: Sequence[CityThing], added: Collection[str], file: str, findings: Findings
+) -> list[CityThing]:
+    """The things; of objects of one kind of which two stand in one place nothing is said: it is one, or two.
+
+    Args:
+        things: of a city.
+        added: ids of those that people added to its map. They may have found again what the map has.
+        file: which they are from.
+        findings: what is found is added here.
+    """
+    own = [i for i, t in enumerate(things) if t.outline is None and t.kind in SIZES and t.kind not in FACING | FLAT]
+    shapes = shapes_of([things[i] for i in own])
+    a, b = shapely.STRtree(shapes).query(shapes, predicate="dwithin", distance=SURVEYED_TWICE_M)
+    twin: dict[int, str] = {}
+    for k, m in zip(a.tolist(), b.tolist(), strict=True):
+        one, other = things[own[k]], things[own[m]]
+        if k == m or (one.kind != other.kind and not {one.kind, other.kind} <= set(VEHICLES)):
+            continue
+        away, width = math.dist(one.center, other.center), min(*SIZES[one.kind][:2], *SIZES[other.kind][:2])
+        limit = SURVEYED_TWICE_M if (one.id in added) != (other.id in added) else min(width, 2 * BODY_M) / 2
+        if away < limit:
+            twin.setdefault(own[k], f"{other.id} may be the same: {away:.1f} m away (limit {limit:g} m)")
+    if twin:
+        message = f"{file}: {len(twin)} of {len(own)} objects may stand on the map twice: " + mentioned(
+            sorted(f"{things[i].id} ({why})" for i, why in twin.items())
+        )
+        remedy = "keep one entry of each object; until then nothing is asked of them"
+        findings.add(note("mapped_twice", file, message, remedy, float(len(twin)), 0.0, "objects"))
+    return [
+        thing.model_copy(update={"doubt": thing.doubt or twin[i]}) if i in twin else thing
+        for i, thing in enumerate(things)
+    ]
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in small letters without accents; numbers are none."""
+    return re.findall(r"[^\W\d_]+", _folded(text))
+
+
+def _folded(text: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
 
 
 def _share_a_word(one: str, other: str) -> bool:

@@ -90,6 +90,7 @@ def height_of(tag: str | None) -> float:
 _PRESENCE: Final = load_table("maps/nouns")["presence"]
 GONE: Final = frozenset(_PRESENCE["gone"])
 _DENIED: Final = frozenset({"no", "false", "0"})
+_REMARK: Final = re.compile(rf"[(\[（] *(?:{'|'.join(map(re.escape, _PRESENCE['remarks']))}) *[)\]）]")
 _BY_LAYER: Final = frozenset({"building", "shop", "amenity", "tourism", "office"})  # of waters a layer tells nothing
 
 
@@ -126,11 +127,15 @@ def presence_of(tags: Mapping[str, str], keys: Sequence[str], mapped: int | None
         below = _matching(kept, _PRESENCE["below"])
         if below is not None:
             return Presence(kept, BELOW, below)
-    return Presence(kept, *_doubt(kept, mapped))
+    return Presence(kept, *_doubt(kept, keys, mapped))
 
 
-def _doubt(tags: Mapping[str, str], mapped: int | None) -> tuple[str | None, str]:
+def _doubt(tags: Mapping[str, str], keys: Sequence[str], mapped: int | None) -> tuple[str | None, str]:
     by = _matching(tags, _PRESENCE["doubtful"])
+    staged = (f"{stage}:{key}" for key in keys if key in tags for stage in _PRESENCE["stages"])
+    by = by or next((f"{key}={tags[key]}" for key in staged if tags.get(key) in _said_by(tags, key)), None)
+    if by is None and _REMARK.search(tags.get("name", "").casefold()):
+        by = f"name={tags['name']}"
     low = "layer" if _BY_LAYER & tags.keys() and _number(tags.get("layer")) < 0 else None
     low = "building:levels" if "building" in tags and _number(tags.get("building:levels")) == 0 else low
     built = tags.get("start_date", "")[:4]
@@ -138,6 +143,11 @@ def _doubt(tags: Mapping[str, str], mapped: int | None) -> tuple[str | None, str
         low = "start_date"
     by = by or (None if low is None else f"{low}={tags[low]}")
     return (PERHAPS, by) if by is not None else (None, "")
+
+
+def _said_by(tags: Mapping[str, str], staged: str) -> tuple[str, str]:
+    """Values of a key with a stage before it that contradict the key itself; another value is what was there before."""
+    return "yes", tags[staged.partition(":")[2]]
 
 
 def _matching(tags: Mapping[str, str], told: Mapping[str, Sequence[str]]) -> str | None:

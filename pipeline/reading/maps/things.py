@@ -56,11 +56,13 @@ _PERHAPS_VALUES: Final[Mapping[str, Mapping[str, KindNoun]]] = {
 }
 SEVERAL: Final = ";"  # between the values of one key
 _UNSEEN: Final = {key: frozenset(values) for key, values in _TABLE["unseen"].items()}
-LEVEL: Final = "level"  # the storey of premises
+_STOREYS: Final = {key: frozenset(values) for key, values in _TABLE["storeys"].items()}
+_ROOFS_OVER_OTHERS: Final = frozenset(_TABLE["roofs_over_others"])
+_NO_NAMES: Final = frozenset(_TABLE["no_names"])
 _TRAIT_KEYS: Final = tuple(sorted({trait["key"] for traits in _TRAITS.values() for trait in traits.values()}))
 # Of OpenStreetMap: what is read at all, and what says more of what has one of these.
 KEYS: Final = ("building", *dict.fromkeys((*_PREMISES, *_THINGS, *_PERHAPS, *_PERHAPS_VALUES)), PART)
-TOLD: Final = ("public_transport", "min_height", LEVEL, *_UNSEEN, *_WHICH_KEYS, *_TRAIT_KEYS)
+TOLD: Final = ("public_transport", "min_height", *_STOREYS, *_UNSEEN, *_WHICH_KEYS, *_TRAIT_KEYS)
 NUMBER: Final = "addr:housenumber"  # where somebody lives or works: no thing
 _SPOKEN_OF: Final = frozenset((*KINDS, *KEYS))
 
@@ -158,9 +160,14 @@ def doubt_of(tags: Mapping[str, str], source: str, kind: str) -> str | None:
     if key in _PERHAPS or value in _PERHAPS_VALUES.get(key, {}) or (key in _PREMISES and SEVERAL in value):
         return f"whether one would call it a {kind} is not told: {source}"
     hidden = next((f"{k}={tags[k]}" for k, values in _UNSEEN.items() if tags.get(k) in values), None)
-    if hidden is None and tags.get(LEVEL, "0").strip() not in ("0", "0.0"):
-        hidden = f"{LEVEL}={tags[LEVEL]}"
+    for storey, ground in _STOREYS.items():
+        if hidden is None and storey in tags and tags[storey].strip().casefold() not in ground:
+            hidden = f"{storey}={tags[storey]}"
     return None if hidden is None else f"not visible from the street: {hidden}"
+
+
+def _doubt_of_shape(feature: Feature) -> str | None:
+    return "what is in it is not told: its outline has holes, which are filled" if feature.hollow else None
 
 
 def traits_of(tags: Mapping[str, str], kind: str, noun: str) -> dict[str, str]:
@@ -217,9 +224,14 @@ def _building(tags: Mapping[str, str]) -> tuple[KindNoun, str]:
 
 COLOUR_MARGIN: Final = 10.0  # CIELAB: nearer to the word's colours than to any other's
 FACADE_M: Final = 5.0  # from a shop's point to the wall that it is taken to front
+RIVAL_TIMES: Final = (
+    1.5  # as far as the nearest wall another must be that faces elsewhere, so that the nearest is the front
+)
+SIDE_DEG: Final = 45.0  # between the facings of two walls that are two sides of a house
 NAME_MAX: Final = 80  # characters: what is longer is no name that anybody would say
 _DECIMALS: Final = 2  # centimetres
-_UNSPEAKABLE: Final = re.compile(r"[<>{}\[\]|\\\"`*_#]|https?:", re.IGNORECASE)
+_UNSPEAKABLE: Final = re.compile(r"[<>{}\[\]|\\\"`*_#\ufffd]|https?:|&(?:#x?[0-9a-f]+|[a-z]{2,8});", re.IGNORECASE)
+_FIRST_BYTES: Final = re.compile("[ÃÂÄÅÎÏÐÑØÙÚàáâãäåæçèé]")  # of letters in UTF-8, as Latin-1 has them
 
 
 def things_of(placed: PlacedFeature, file: str, findings: Findings) -> list[CityThing]:
@@ -243,7 +255,8 @@ def things_of(placed: PlacedFeature, file: str, findings: Findings) -> list[City
         findings.add(doubt("unusable_outline", file, message, remedy, float(len(broken)), 0.0, "outlines"))
     if unnamed:
         message = (
-            f"{file}: {len(unnamed)} names with markup, quotes or over {NAME_MAX} characters: {mentioned(unnamed)}"
+            f"{file}: {len(unnamed)} names with markup, quotes, broken letters or over {NAME_MAX} characters, or words"
+            f" that stand for no name: {mentioned(unnamed)}"
         )
         remedy = "give plain names; these things were taken as nameless"
         findings.add(doubt("unspeakable_name", file, message, remedy, float(len(unnamed)), 0.0, "names"))
@@ -301,7 +314,8 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
         outline=ring,
         facing_deg=None if facing is None else facing % 360.0,
         on=_plain(feature.tags.get("on")),
-        doubt=feature.doubt or (doubt_of(feature.tags, source, kind) if kind != BUILDING else None),
+        doubt=feature.doubt
+        or (_doubt_of_shape(feature) or doubt_of(feature.tags, source, kind) if kind != BUILDING else None),
         source_tags={
             "colour" if key == "walls" else "roof_colour" if key == "roof" else key: v for key, v in told.items()
         },
@@ -362,10 +376,23 @@ def _named(name: str | None, unnamed: list[str]) -> str | None:
     text = " ".join((name or "").split())
     if not text:
         return None
-    if len(text) <= NAME_MAX and text.isprintable() and not _UNSPEAKABLE.search(text):
+    is_sound = len(text) <= NAME_MAX and text.isprintable() and not _UNSPEAKABLE.search(text)
+    if is_sound and text.casefold() not in _NO_NAMES and not _is_garbled(text):
         return text
     unnamed.append(repr(text)[:80])
     return None
+
+
+def _is_garbled(text: str) -> bool:
+    """Whether a text in UTF-8 was read as Latin-1 or Windows-1252, as in "CafÃ©"."""
+    if not _FIRST_BYTES.search(text):
+        return False
+    for codec in ("cp1252", "latin-1"):
+        try:
+            return text.encode(codec).decode("utf-8") != text
+        except UnicodeError:
+            continue
+    return False
 
 
 def _plain(text: str | None) -> str | None:
@@ -398,40 +425,83 @@ def _known(value: float) -> float | None:
     return round(float(value), _DECIMALS) if np.isfinite(value) else None
 
 
-def on_facades(things: Sequence[CityThing]) -> list[CityThing]:
+def on_facades(things: Sequence[CityThing], ways: Sequence[Sequence[tuple[float, float]]] = ()) -> list[CityThing]:
     """The things, and of shops and signboards that are points: which building they are in or on, and where they face.
 
-    A point fronts the nearest wall within `FACADE_M` that stands free; a declared facing and building stay.
+    A point fronts the nearest wall within `FACADE_M` that stands free; a declared facing and building stay. Nothing is
+    asked of one that may front another wall, or a passage through its building, or that is in a mall.
+
+    Args:
+        things: of a city.
+        ways: middle lines (k, 2) of its streets, drives and passages.
     """
     walls = [thing for thing in things if thing.kind == BUILDING and thing.outline]
     rings = np.array([shapely.Polygon(wall.outline) for wall in walls], dtype=object)
     tree = shapely.STRtree(rings)
-    return [_fronting(t, walls, rings, tree) if t.kind in FACING and t.outline is None else t for t in things]
+    lines = shapely.STRtree([shapely.LineString(way) for way in ways])
+    found = []
+    for thing in things:
+        if thing.kind in FACING and thing.outline is None and thing.facing_deg is None:
+            thing = _fronting(thing, walls, rings, tree, lines)  # noqa: PLW2901
+        found.append(thing)
+    return found
 
 
-def _fronting(thing: CityThing, walls: Sequence[CityThing], rings: np.ndarray, tree: shapely.STRtree) -> CityThing:
+def _fronting(
+    thing: CityThing, walls: Sequence[CityThing], rings: np.ndarray, tree: shapely.STRtree, lines: shapely.STRtree
+) -> CityThing:
     point = shapely.Point(thing.center)
-    near = tree.query(point, predicate="dwithin", distance=FACADE_M)
-    if thing.facing_deg is not None or not len(near):
-        return thing
+    near = tree.query(point, predicate="dwithin", distance=RIVAL_TIMES * FACADE_M)
     about = sorted(near.tolist(), key=lambda i: (float(shapely.distance(rings[i], point)), walls[i].id))
+    if not about or shapely.distance(rings[about[0]], point) > FACADE_M:
+        return thing
     own = about[0]
-    foot = _wall(np.array(thing.center), np.array(walls[own].outline), [rings[i] for i in about])
-    if foot is None:
+    feet = _free_walls(np.array(thing.center), np.array(walls[own].outline), [rings[i] for i in about])
+    if not feet or feet[0].away_m > FACADE_M:
         return thing.model_copy(update={"on": walls[own].id})
-    at, facing, away = foot
+    at, facing, away = feet[0]
     told = thing.source_tags | {"facing_deg": f"the nearest free wall of {walls[own].id}, {away:.1f} m away"}
     center = (round(float(at[0]), _DECIMALS), round(float(at[1]), _DECIMALS))
     error = round(away, _DECIMALS)  # its door may be so far to either side of the wall's nearest place
     front = {"facing_deg": round(facing, 1) % 360.0, "center": center, "error_m": error}
-    changes = {"on": walls[own].id, "source_tags": told, **front}
+    doubt = thing.doubt or _doubt_of_front(point, feet, walls[own], rings[own], lines)
+    changes = {"on": walls[own].id, "source_tags": told, "doubt": doubt, **front}
     return thing.model_copy(update=changes)
 
 
-def _wall(
-    point: FloatArray, ring: FloatArray, around: Sequence[shapely.Polygon]
-) -> tuple[FloatArray, float, float] | None:
-    """The place on the nearest wall that no other building stands before, where it faces, and how far it is."""
+class _Wall(NamedTuple):
+    """The place (2,) on a wall that is nearest to a point, where it faces (compass degrees), and how far it is."""
+
+    at: FloatArray
+    facing_deg: float
+    away_m: float
+
+
+def _doubt_of_front(
+    point: shapely.Point, feet: Sequence[_Wall], house: CityThing, ring: shapely.Polygon, lines: shapely.STRtree
+) -> str | None:
+    """Why a point may have its front elsewhere than at the nearest wall; None: nothing speaks against that."""
+    is_inside, first = ring.contains(point), feet[0]
+    for wall in feet[1:]:
+        turned = abs((wall.facing_deg - first.facing_deg + 180.0) % 360.0 - 180.0) > SIDE_DEG
+        yaw = math.radians(wall.facing_deg)
+        before = (point.x - wall.at[0]) * math.sin(yaw) + (point.y - wall.at[1]) * math.cos(yaw) > 0.0
+        if turned and (is_inside or before) and wall.away_m < RIVAL_TIMES * first.away_m:
+            return (
+                f"which of two walls it fronts is not told: they are {first.away_m:.1f} and {wall.away_m:.1f} m away"
+                f" (limit: {RIVAL_TIMES:g} times as far)"
+            )
+    if is_inside and house.noun in _ROOFS_OVER_OTHERS:
+        return f"whether it has a front of its own is not told: it is in {house.id}, a {house.noun}"
+    ways = lines.geometries[lines.query(ring, predicate="intersects")]
+    inner_m = float(shapely.distance(shapely.intersection(ways, ring), point).min(initial=math.inf))
+    if is_inside and inner_m < first.away_m:
+        return f"it may front a way through {house.id}, {inner_m:.1f} m away; the wall is {first.away_m:.1f} m away"
+    return None
+
+
+def _free_walls(point: FloatArray, ring: FloatArray, around: Sequence[shapely.Polygon]) -> list[_Wall]:
+    """The walls of a house that no other building stands before, the nearest first."""
     after = np.roll(ring, -1, axis=0)
     along = after - ring
     length = np.hypot(*along.T)
@@ -439,11 +509,13 @@ def _wall(
     feet = ring + share[:, None] * along
     away = np.hypot(*(feet - point).T)
     outward = np.stack([along[:, 1], -along[:, 0]], axis=1) / np.maximum(length, 1e-9)[:, None]
+    found = []
     for edge in np.argsort(away, kind="stable").tolist():
-        if away[edge] > FACADE_M:
+        if away[edge] > RIVAL_TIMES * FACADE_M:
             break
         before = shapely.Point(feet[edge] + outward[edge])
         if length[edge] >= 1.0 and not any(polygon.intersects(before) for polygon in around):
             # a palm's width before the wall, so that it can be seen
-            return feet[edge] + 0.15 * outward[edge], float(compass_deg(outward[edge][None])[0]), float(away[edge])
-    return None
+            at, facing = feet[edge] + 0.15 * outward[edge], float(compass_deg(outward[edge][None])[0])
+            found.append(_Wall(at, facing, float(away[edge])))
+    return found

@@ -18,7 +18,7 @@ from pipeline.reading.maps.city_thing import CityThing
 from pipeline.worlds.city.facts import City
 from tests.benchmarks.cityeqa.test_refused import WALL, refusals, scene, shop
 from tests.oracles.map_targets import OsmExtract, seconds
-from tests.worlds.city.cities import ORIGIN, city, point
+from tests.worlds.city.cities import ORIGIN, block, city, point, read, spot, write
 from tests.worlds.city.readers.test_osm import Extract
 
 LIMITS = RouteLimits(10.0, 120.0, 60.0)
@@ -112,6 +112,8 @@ def test_a_shop_of_unknown_place_may_stand_between() -> None:
         ({"amenity": "pub"}, {"amenity": "bank"}, 8.0, False),
         ({"amenity": "pub", "name": "Red Lion"}, {"amenity": "restaurant", "name": "Red Lion Inn"}, 8.0, True),
         ({"amenity": "pub", "name": "Red Lion"}, {"amenity": "restaurant", "name": "Da Mario"}, 8.0, False),
+        ({"amenity": "cafe", "name": "L'Étoile"}, {"amenity": "cafe", "name": "L’ETOILE"}, 8.0, True),
+        ({"amenity": "cafe", "name": "Bar 1"}, {"amenity": "cafe", "name": "Bar 2"}, 8.0, False),
     ],
 )
 def test_one_place_that_is_mapped_twice(
@@ -123,6 +125,143 @@ def test_one_place_that_is_mapped_twice(
     doubt = f"the map may have it twice: as way/{area} too" if twice else None
     assert {t.id: t.doubt for t in found.facts.things} == {f"node/{node}": doubt, f"way/{area}": None}
     assert ("mapped_twice" in {f.name for f in found.findings}) is twice
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "away_m", "twice"),
+    [
+        ({"shop": "shoes", "name": "Alpha"}, {"shop": "toys", "name": "Beta"}, 1.9, True),  # one front
+        ({"shop": "shoes", "name": "Alpha"}, {"shop": "toys", "name": "Beta"}, 2.1, False),
+        ({"shop": "shoes", "name": "Alpha"}, {"shop": "shoes"}, 3.9, True),
+        ({"shop": "shoes", "name": "Alpha"}, {"shop": "shoes"}, 4.1, False),
+        ({"shop": "shoes", "name": "Alpha"}, {"shop": "toys"}, 3.9, False),
+    ],
+)
+def test_two_points_of_one_front(
+    one: dict[str, str], other: dict[str, str], away_m: float, twice: bool, tmp_path: Path
+) -> None:
+    town = Extract()
+    town.way(100.0, 100.0, 40.0, 20.0, building="yes")
+    own = {f"node/{town.node(x, 99.0, **tags)}" for x, tags in ((120.0, one), (120.0 + away_m, other))}
+    doubts = {t.id: t.doubt for t in town.read(tmp_path).facts.things if t.kind == "shop"}
+    assert {key for key, doubt in doubts.items() if doubt and "twice" in doubt} == (own if twice else set())
+
+
+@pytest.mark.parametrize(
+    ("tags", "by"),
+    [
+        ({"disused__shop": "bakery"}, "disused:shop=bakery"),
+        ({"was__shop": "yes"}, "was:shop=yes"),
+        ({"was__shop": "butcher"}, None),  # what was there before
+        ({"opening_hours": "Mo-Su off"}, "opening_hours=Mo-Su off"),
+        ({"opening_hours": "Mo-Fr 8:00-18:00; Sa,Su off"}, None),
+        ({"operational_status": "closed"}, "operational_status=closed"),
+        ({"name": "Bäcker Pfau (geschlossen)"}, "name=Bäcker Pfau (geschlossen)"),
+        ({"name": "The Closed Book (Annex)"}, None),
+    ],
+)
+def test_a_shop_that_may_be_closed_for_good(tags: dict[str, str], by: str | None, tmp_path: Path) -> None:
+    town = Extract()
+    town.way(100.0, 100.0, 40.0, 20.0, building="yes")
+    town.node(120.0, 99.0, shop="bakery", **tags)
+    found = town.read(tmp_path)
+    (doubt,) = [t.doubt for t in found.facts.things if t.kind == "shop"]
+    assert doubt == (f"whether it is there is not told: {by}" if by else None)
+    assert ("perhaps_not_there" in {f.name for f in found.findings}) is (by is not None)
+
+
+@pytest.mark.parametrize(
+    ("tags", "hidden"),
+    [
+        ({"addr__floor": "2"}, "addr:floor=2"),
+        ({"addr__floor": "1"}, None),
+        ({"floor": "3"}, "floor=3"),
+        ({"floor": "EG"}, None),
+        ({"indoor": "shop"}, "indoor=shop"),
+        ({"location": "rooftop"}, "location=rooftop"),
+    ],
+)
+def test_a_shop_that_nobody_sees_from_the_street(tags: dict[str, str], hidden: str | None, tmp_path: Path) -> None:
+    town = Extract()
+    town.way(100.0, 100.0, 40.0, 20.0, building="yes")
+    town.node(120.0, 99.0, shop="bakery", **tags)
+    (doubt,) = [t.doubt for t in town.read(tmp_path).facts.things if t.kind == "shop"]
+    assert doubt == (f"not visible from the street: {hidden}" if hidden else None)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "house", "street", "doubt"),
+    [
+        (
+            137.1,
+            102.0,
+            "yes",
+            None,
+            "which of two walls it fronts is not told: they are 2.0 and 2.9 m away (limit: 1.5",
+        ),
+        (136.5, 102.0, "yes", None, None),  # 3.5 m, 1.75 times as far
+        (139.0, 98.0, "yes", None, None),  # before the one alone
+        (142.5, 98.0, "yes", None, "which of two walls it fronts is not told: they are 3.2 and 3.2 m away"),
+        (120.0, 104.0, "mall", None, "whether it has a front of its own is not told: it is in way/5, a mall"),
+        (120.0, 99.0, "mall", None, None),  # before its wall
+        (120.0, 104.0, "yes", 106.0, "it may front a way through way/5, 2.0 m away; the wall is 4.0 m away"),
+        (120.0, 102.0, "yes", 106.0, None),
+        (120.0, 99.0, "yes", 106.0, None),
+    ],
+)
+def test_a_shop_whose_front_may_be_elsewhere(
+    x: float, y: float, house: str, street: float | None, doubt: str | None, tmp_path: Path
+) -> None:
+    town = Extract()
+    own = {"building": "yes", "shop": "mall"} if house == "mall" else {"building": house}
+    town.way(100.0, 100.0, 40.0, 30.0, **own)
+    if street is not None:
+        town.way(80.0, street, 80.0, 0.0, highway="service", covered="yes")
+    town.node(x, y, shop="bakery")
+    (shop,) = [t for t in town.read(tmp_path).facts.things if t.noun == "bakery"]
+    assert shop.facing_deg is not None
+    assert (shop.doubt or "").startswith(doubt or "")
+    assert (shop.doubt is None) is (doubt is None)
+
+
+@pytest.mark.parametrize(
+    ("other", "away_m", "twice"),
+    [("bench", 2.9, True), ("bench", 3.1, False), ("waste_basket", 0.5, False)],
+)
+def test_a_bench_that_people_found_again(other: str, away_m: float, twice: bool, tmp_path: Path) -> None:
+    """Counted, it would be two."""
+    town = [spot("bench", 20.0, 20.0, id="mapped"), block(50.0, 50.0, 9.0, 9.0, id="house")]
+    found = read(write(tmp_path, *town, objects=[spot(other, 20.0 + away_m, 20.0, id="added")]))
+    doubted = {t.id for t in found.facts.things if t.doubt}
+    assert doubted == ({"mapped", "added"} if twice else set())
+    assert ("mapped_twice" in {f.name for f in found.findings}) is twice
+
+
+@pytest.mark.parametrize(("kind", "away_m", "twice"), [("car", 0.8, True), ("car", 1.0, False), ("tree", 0.9, True)])
+def test_two_of_a_survey_in_one_place(kind: str, away_m: float, twice: bool, tmp_path: Path) -> None:
+    """Two bodies overlap by half: a car is 1.8 m wide."""
+    own = [spot(kind, 20.0, 20.0, id="a"), spot("van" if kind == "car" else kind, 20.0 + away_m, 20.0, id="b")]
+    found = read(write(tmp_path, block(50.0, 50.0, 9.0, 9.0, id="house"), objects=own))
+    assert {t.id for t in found.facts.things if t.doubt} == ({"a", "b"} if twice else set())
+
+
+@pytest.mark.parametrize(("shift_m", "measured"), [(0.0, None), (5.0, None), (12.0, 0.225)])
+def test_streets_through_houses(shift_m: float, measured: float | None, tmp_path: Path) -> None:
+    """Houses of 10 m every 40 m along a street, 6 m from its middle: one shifted by 12 m takes 90 m of 398."""
+    town = Extract()
+    for n in range(9):
+        town.way(20.0 + 40.0 * n, 106.0 - shift_m, 10.0, 10.0, building="yes")
+    town.way(0.5, 100.0, 398.0, 0.0, highway="residential")
+    told = [f for f in town.read(tmp_path).findings if f.name == "layers_disagree"]
+    assert [(f.measured, f.limit) for f in told] == ([(measured, 0.02)] if measured else [])
+
+
+@pytest.mark.parametrize(("inside", "told"), [(1, False), (2, True)])
+def test_objects_within_houses(inside: int, told: bool, tmp_path: Path) -> None:
+    own = [spot("tree", 2.0 + 3.0 * n, 20.0) for n in range(30 - inside)]
+    own += [spot("tree", 54.0, 54.0 + 3.0 * n) for n in range(inside)]
+    found = read(write(tmp_path, block(50.0, 50.0, 9.0, 9.0, id="house"), objects=own))
+    assert ("layers_disagree" in {f.name for f in found.findings}) is told
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,16 @@ from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.cityeqa.columns import _beside_table_4
 from pipeline.benchmarks.cityeqa.extra_starts import worded
 from pipeline.benchmarks.cityeqa.query import Hop, Query, RouteLimits, RouteQuery
-from pipeline.benchmarks.cityeqa.raw import CLOSED, RawQuestion, evened, in_turns, raw_checks, split_of
+from pipeline.benchmarks.cityeqa.raw import (
+    CLOSED,
+    RawQuestion,
+    evened,
+    in_turns,
+    offered,
+    one_way,
+    raw_checks,
+    split_of,
+)
 from pipeline.benchmarks.cityeqa.released import TABLE_4
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.base import known_of, names_of_split, other_names, others_of
@@ -79,6 +88,7 @@ def test_few_answers_are_even_within_each_split() -> None:
         ("", "ab", "ab"),  # nothing to learn from
         ("ab", "ab", "ab"),
         ("ab", "a", ""),  # of two both, or none
+        ("ab", "aac", "ac"),
     ],
 )
 def test_who_knows_train_finds_the_answer_neither_there_nor_among_the_rest(train: str, test: str, stay: str) -> None:
@@ -87,6 +97,35 @@ def test_who_knows_train_finds_the_answer_neither_there_nor_among_the_rest(train
     kept = evened(raws)
     assert sorted(one.answer for one in raws if one.key in kept and one.split == "test") == list(stay)
     assert {one.answer for one in raws if one.key in kept and one.split == "train"} == set(train)
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "stay", "among"),
+    [
+        ("nesw", "nesw", "nesw", "nesw"),
+        ("nnsw", "ee", "", ""),  # a lone answer is known without a look
+        ("nnsw", "nne", "ne", "ne"),
+        ("nnsw", "ss", "", ""),
+        ("n", "eww", "ew", "ew"),
+    ],
+)
+def test_of_four_directions_those_that_a_split_has_are_even_and_offered(
+    train: str, test: str, stay: str, among: str
+) -> None:
+    told = [(answer, split) for split, answers in (("train", train), ("test", test)) for answer in answers]
+    raws = [raw(n, answer, tuple("nesw"), split=split) for n, (answer, split) in enumerate(told)]
+    own = [one for one in offered([one for one in raws if one.key in evened(raws)]) if one.split == "test"]
+    assert sorted(one.answer for one in own) == sorted(stay)
+    assert {one.others for one in own} == ({tuple(c for c in "nesw" if c in among)} if among else set())
+
+
+def test_of_two_ways_round_the_rarer_answer_is_asked() -> None:
+    ways = [(0, "n", "ab"), (1, "s", "ab"), (2, "n", "cd"), (3, "s", "cd"), (4, "n", "ef"), (5, "w", "")]
+    raws = [raw(n, answer, tuple("nesw"), pair=tuple(pair)) for n, answer, pair in ways]
+    kept = [one for one in raws if one.key in one_way(raws)]
+    assert {one.pair for one in kept} == {one.pair for one in raws}
+    assert Counter(one.answer for one in kept) in ({"n": 2, "s": 1, "w": 1}, {"n": 1, "s": 2, "w": 1})
+    assert len(kept) == 4
 
 
 def test_a_kind_that_is_even_within_many_things_takes_no_more_turns() -> None:

@@ -23,6 +23,8 @@ from pipeline.benchmarks.cityeqa.raw import (
     answer_type,
     evened,
     in_turns,
+    offered,
+    one_way,
     split_of,
 )
 from pipeline.benchmarks.cityeqa.raw import YES_NO as ANSWERS
@@ -38,6 +40,7 @@ from pipeline.questions.arrays import WRITTEN
 from pipeline.questions.cases import Case, CaseTask
 from pipeline.questions.gate import NamedThing
 from pipeline.questions.rules import Measure, first_broken, rule
+from pipeline.questions.selection import SAME_FACT
 from pipeline.questions.task import Form, FreeText
 from pipeline.reading.maps.city_thing import CityThing
 from pipeline.worlds.city.facts import RawTask
@@ -229,6 +232,7 @@ MEAN: Final = sum(map(sum, TABLE_4.values())) / len(TABLE_4)  # tasks of a categ
 COVERED: Final = 0.95  # of all things of a kind, so that a map that is not declared complete has them all
 UNCOVERED: Final = "coverage_unknown"  # remark: no more than the map itself shows that nothing else fits
 PROVEN: Final = "possible_targets"  # the rule that a text leads to one thing
+ASKED_TWICE: Final = rule(SAME_FACT, 2, "<=", 1, "things asked about")
 
 
 @dataclass(frozen=True)
@@ -320,7 +324,9 @@ class EqaTask(CaseTask[CityView]):
             found = yield from _supplemented(view, oracle, sorted(now, key=_tile))
             solved |= found
             seen += now
-            own = len(evened([one.raw for one in seen if one.raw.written is None and one.raw.key in solved]))
+            succeeded = [one.raw for one in seen if one.raw.written is None and one.raw.key in solved]
+            ways = one_way(succeeded)
+            own = len(evened([raw for raw in succeeded if raw.key in ways]))
             batch = list(islice(waiting, max(0, min(most - own, limit - tried))))
             tried += len(batch)
             if not batch:
@@ -367,14 +373,16 @@ def _asked(
     view: CityView, seen: Sequence[ObservedTask], solved: Mapping[tuple[str, ...], Sequence[SolvedTask]]
 ) -> Iterator[Case]:
     """Cases of what can be solved from enough starts, even over the answers."""
-    raws = [one.raw for one in seen]
+    ways = one_way([one.raw for one in seen])
+    yield from (_refused(one.raw, ASKED_TWICE) for one in seen if one.raw.key not in ways)
+    raws = [one.raw for one in seen if one.raw.key in ways]
     kept = evened(raws)
-    for raw in raws:
-        if raw.key not in kept:
-            yield _refused(raw, _surplus(raws, kept))
+    yield from (_refused(raw, _surplus(raws, kept)) for raw in raws if raw.key not in kept)
+    own = {raw.key: raw for raw in offered([raw for raw in raws if raw.key in kept])}
     for one in seen:
-        if one.raw.key in kept:
-            yield from (_case(view, found, one) for found in solved[one.raw.key])
+        if one.raw.key in own:
+            told = replace(one, raw=own[one.raw.key])
+            yield from (_case(view, found, told) for found in solved[one.raw.key])
 
 
 def _is_enough(view: CityView, found: Sequence[SolvedTask]) -> bool:
@@ -474,7 +482,7 @@ def _surplus(raws: Sequence[RawQuestion], kept: Collection[tuple[str, ...]]) -> 
 
 
 def _case(view: CityView, found: SolvedTask, one: ObservedTask) -> Case:
-    raw, start, chain, solved = found.raw, found.start, found.chain, found.solved
+    raw, start, chain, solved = one.raw, found.start, found.chain, found.solved
     target = view.things[raw.target]
     over = " > ".join(view.things[i].id for i in chain.landmarks)
     case = Case(*raw.key, _place(start), over, wording=chain.text, group=target.id)

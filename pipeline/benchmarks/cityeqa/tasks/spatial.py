@@ -35,9 +35,8 @@ from pipeline.benchmarks.cityeqa.tasks.counting import complete
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRONT, KINDS, SIGNBOARD, Phrase
 from pipeline.core.arrays import FloatArray, IntArray
-from pipeline.core.identity import digest, rng_for
+from pipeline.core.identity import rng_for
 from pipeline.questions.rules import Measure, rule
-from pipeline.questions.selection import SAME_FACT
 from pipeline.reading.maps.city_thing import BUILDING, SHOP, VEHICLES
 from pipeline.reading.maps.map_quality import FRONT_M
 from pipeline.worlds.city.occluders import UNBOUNDED_M
@@ -72,8 +71,8 @@ class SpatialReasoning(EqaTask):
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """All of these, for things that have one name in their surroundings."""
         for kind in (SIGNBOARD, SHOP):
-            yield from one_way(view, self._beside(view, kind))
-        yield from one_way(view, next_to(view))
+            yield from self._beside(view, kind)
+        yield from next_to(view)
         named: dict[int, bool] = {}
         for i in (i for i in view.targets(*NAMED) if _has_a_name(view, i)):
             about = view.around(i, view.rules.bearing_gap_m[1]).tolist()
@@ -87,7 +86,7 @@ class SpatialReasoning(EqaTask):
             yield from _nearer(view, i, near, lone)
             yield from street_questions(view, i, near, lone)
             yield from tallest(view, i)
-        yield from one_way(view, across(view))
+        yield from across(view)
 
     def _beside(self, view: CityView, kind: str) -> Iterator[RawQuestion]:
         own = [i for i in view.of_kind(kind).tolist() if view.things[i].facing_deg is not None]
@@ -99,19 +98,9 @@ class SpatialReasoning(EqaTask):
             yield from _side(view, i, side, j, checks, colours, names[i])
 
 
-def one_way(view: CityView, raws: Iterable[RawQuestion]) -> Iterator[RawQuestion]:
-    """Questions of a thing and another beside it; of two that are asked of each other, by lot those of one alone.
-
-    The text about the one would tell of it what is asked about the other: its colour or its name.
-    """
-    every = list(raws)
-    ways = {(raw.target, *raw.about) for raw in every if raw.broken is None}
-    for raw in every:
-        way = (raw.target, *raw.about)
-        other = min(way, key=lambda i: digest("one way", view.scene.id, view.things[i].id)) != raw.target
-        told = other and way in ways and way[::-1] in ways
-        both = (rule(SAME_FACT, 2, "<=", 1, "things asked about"),) if told else ()
-        yield replace(raw, checks=(*raw.checks, *both))
+def _pair(view: CityView, relation: str, i: int, j: int) -> tuple[str, ...]:
+    """A relation of two things: the text about the one tells of it what is asked about the other."""
+    return (relation, *sorted((view.things[i].id, view.things[j].id)))
 
 
 def unlike(view: CityView, i: int, colours: Iterable[str]) -> tuple[str, ...]:
@@ -144,6 +133,7 @@ def _side(
         about=(j,),
         checks=(*checks, name_known(text), other_names(names, text)),
         even=side,
+        pair=_pair(view, "beside", i, j),
         flags=name_flags(other),
     )
     yield named
@@ -245,6 +235,7 @@ def next_to(view: CityView) -> Iterator[RawQuestion]:
             answer=view.things[j].colour or "",
             others=unlike(view, i, colours),
             about=(j,),
+            pair=_pair(view, "next to", i, j),
             pixels_min=view.rules.pixels_min // 2,
             checks=(
                 *(complete(view, kind, i) for kind in VEHICLES),
@@ -299,6 +290,7 @@ def _bearing(view: CityView, i: int, j: int, called: Phrase) -> RawQuestion:
         answer=DIRECTIONS[best],
         others=DIRECTIONS,
         about=(j,),
+        pair=_pair(view, "direction", i, j),
         checks=(
             rule("near_a_diagonal", off[best] + spread, "<=", 45.0 - view.rules.margin_deg, "deg"),
             rule("too_near", float(pairs.distance_m[0]), ">=", low, "m"),
@@ -386,6 +378,7 @@ def across(view: CityView) -> Iterator[RawQuestion]:
             answer_type=OPEN,
             shown=(j,),  # it faces the other way
             about=(j,),
+            pair=_pair(view, "across", i, j),
             checks=(
                 complete(view, SHOP, i),
                 rule("several_across", float(maybe.sum()), "<=", 1, unit),
@@ -421,6 +414,7 @@ def street_questions(view: CityView, i: int, near: list[int], lone: Mapping[int,
             answer=YES_NO[0] if same[k] else YES_NO[1],
             others=YES_NO,
             answer_type=YES_OR_NO,
+            pair=_pair(view, "same side", i, j),
             checks=(
                 rule("side_of_the_street_unsure", float((fronts.side[[i, j]] == 0).sum()), "<=", 0, "things"),
                 rule("no_one_street", float(one_street[k]), ">=", 1, "streets of both"),

@@ -22,10 +22,19 @@ from pipeline.core.schema import Model, Name, Origin
 from pipeline.geometry.geodesy import offsets_m, to_enu
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.folders import RENAME, FolderReader, check_scene_name, digest_files
-from pipeline.reading.maps.checks import Faults, apart, on_the_map, plausible, report_heights, unique, within
+from pipeline.reading.maps.checks import (
+    Faults,
+    apart,
+    on_the_map,
+    plausible,
+    report_heights,
+    report_layers,
+    unique,
+    within,
+)
 from pipeline.reading.maps.city_thing import SHOP, CityThing
 from pipeline.reading.maps.feature import EVERYWHERE, Feature, MapBounds, PlacedFeature
-from pipeline.reading.maps.map_quality import coverage_of, once, report_quality, with_errors
+from pipeline.reading.maps.map_quality import coverage_of, once, one_in_a_place, report_quality, with_errors
 from pipeline.reading.maps.osm import osm_bounds
 from pipeline.reading.maps.read import OSM_SUFFIXES, read_context, read_streets
 from pipeline.reading.maps.streets import StreetLine
@@ -186,8 +195,12 @@ class Cities(FolderReader):
         placed_things = things
         objects = things_of(PlacedFeature(added, origin, 0.0), OBJECTS_FILE, findings)
         objects = on_the_map(plausible(objects, OBJECTS_FILE, findings), bounds, OBJECTS_FILE, findings)
-        things = on_facades(unique([*things, *objects], OBJECTS_FILE, findings))
+        streets = _streets(read_streets(files, path, box, findings), origin, name, findings)
+        things = unique([*things, *objects], OBJECTS_FILE, findings)
+        report_layers(things, [street.line for street in streets if street.sure], name, findings)
+        things = on_facades(things, [street.line for street in streets])
         things = once(with_errors(things, placed_things), SHOP, name, findings)
+        things = one_in_a_place(things, {thing.id for thing in objects}, name, findings)
         coverage = coverage_of(things, places_of(PlacedFeature(numbered, origin, 0.0)), SHOP)
         if not settings.complete:  # of what people know whole nobody has to guess
             report_quality(things, coverage, SHOP, name, findings)
@@ -195,7 +208,7 @@ class Cities(FolderReader):
             origin=origin,
             bounds=bounds,
             things=tuple(sorted(things, key=lambda thing: thing.id)),
-            streets=_streets(read_streets(files, path, box, findings), origin, name, findings),
+            streets=streets,
             complete=tuple(sorted(settings.complete)),
             coverage=coverage,
             slabs_m=settings.slabs_m,

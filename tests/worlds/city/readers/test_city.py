@@ -278,6 +278,17 @@ def test_a_map_of_nothing(tmp_path: Path, features: list[Any]) -> None:
         ("[red]Alert[/red]", None),
         ("Bella Napoli 2", "Bella Napoli 2"),
         ("日本料理", "日本料理"),
+        ("CafÃ© de Paris", None),  # UTF-8 that was read as Latin-1
+        ("ÐšÐ°Ñ„Ðµ", None),
+        ("Caf\ufffd de Paris", None),
+        ("Marks &amp; Fils", None),
+        ("Café des &#201;toiles", None),
+        ("unknown", None),
+        ("FIXME", None),
+        ("Marks & Fils", "Marks & Fils"),
+        ("CAFÉ® São Tomé", "CAFÉ® São Tomé"),
+        ("Ñandú", "Ñandú"),
+        ("Unknown Pleasures", "Unknown Pleasures"),
     ],
 )
 def test_names_with_markup_or_line_breaks(tmp_path: Path, name: str, taken: str | None) -> None:
