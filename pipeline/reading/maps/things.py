@@ -255,8 +255,8 @@ def things_of(placed: PlacedFeature, file: str, findings: Findings) -> list[City
         findings.add(doubt("unusable_outline", file, message, remedy, float(len(broken)), 0.0, "outlines"))
     if unnamed:
         message = (
-            f"{file}: {len(unnamed)} names with markup, quotes, broken letters or over {NAME_MAX} characters, or words"
-            f" that stand for no name: {mentioned(unnamed)}"
+            f"{file}: {len(unnamed)} names that are broken or none, have markup, or are over {NAME_MAX} characters:"
+            f" {mentioned(unnamed)}"
         )
         remedy = "give plain names; these things were taken as nameless"
         findings.add(doubt("unspeakable_name", file, message, remedy, float(len(unnamed)), 0.0, "names"))

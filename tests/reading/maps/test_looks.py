@@ -235,7 +235,8 @@ def test_all_that_is_told_of_the_things_of_a_map() -> None:
     assert [(one.name, one.severity, one.measured, one.message) for one in findings.items] == [
         ("unusable_outline", "doubt", 1,
          "map: 1 outlines, to the centimetre, have no area or cross themselves: bow"),
-        ("unspeakable_name", "doubt", 1, "map: 1 names with markup, quotes or over 80 characters: '<b>'"),
+        ("unspeakable_name", "doubt", 1,
+         "map: 1 names that are broken or none, have markup, or are over 80 characters: '<b>'"),
         ("name_of_several_lines", "note", 1, "map: 1 names of several lines, each taken as one: 'Town\\nHall'"),
     ]  # fmt: skip
 
