@@ -209,10 +209,10 @@ class SceneSelection:
             if task in once | by_name or len(classes[task]) <= CLASSES_MAX:
                 classes[task][guess] = n
         numbers: dict[str, dict[str, dict[str, int]]] = {}
-        kinds = zip(own["task"].tolist(), own["kind"].tolist(), own["answer"].tolist(), strict=True)
-        for (task, kind, answer), n in sorted(Counter(kinds).items()):
-            if kind:
-                numbers.setdefault(task, {}).setdefault(kind, {})[answer] = n
+        rows = zip(own["task"].tolist(), own["kinds"].tolist(), own["answer"].tolist(), strict=True)
+        kinds = Counter((task, kind, answer) for task, each, answer in rows for kind in each or ())
+        for (task, kind, answer), n in sorted(kinds.items()):
+            numbers.setdefault(task, {}).setdefault(kind, {})[answer] = n
         return {
             task: ClassTally(scene, found, task in once, task in by_name, numbers.get(task, {}))
             for task, found in classes.items()
@@ -281,14 +281,15 @@ def _classified(asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[A
     the answer, and all start and weigh alike.
     """
     guess, of, operands = asked["answer"].copy(), asked["task"], candidates["operands"]
-    kind = np.full(len(guess), "", dtype=object)
+    kinds = np.full(len(guess), None, dtype=object)
     names = sorted(set(of.tolist()))
     number = np.searchsorted(np.array(names, dtype=str), of.astype(str)) if names else np.empty(0, dtype=np.intp)
     for task, name in enumerate(() if as_released else names):
         own = number == task
         lists = operands.take(pa.array(asked["row"][own])).combine_chunks()
         guess[own] = tasks[name].guess_classes(lists, guess[own])
-        kind[own] = [_kind(tasks[name], operands) for operands in lists.to_pylist()]
+        for row, about in zip(np.flatnonzero(own).tolist(), lists.to_pylist(), strict=True):
+            kinds[row] = _kinds(tasks[name], about)
     of_guess = _codes(guess)
     _, first, which = np.unique(
         number * (of_guess.max(initial=0) + 1) + of_guess, return_index=True, return_inverse=True
@@ -300,12 +301,15 @@ def _classified(asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[A
         count, most = np.bincount(which), np.zeros(len(names))
         np.maximum.at(most, number[first], count)
         weight[:] = np.sqrt(most[number[first]] / count)
-    return {"guess": guess, "kind": kind, "class": which, "start": start[which], "weight": weight[which]}
+    return {"guess": guess, "kinds": kinds, "class": which, "start": start[which], "weight": weight[which]}
 
 
-def _kind(task: Task[Any], operands: Sequence[str]) -> str:
-    """Of a question of which a build measures what is usual (`Number.by_kind`); empty for any other."""
-    return operands[0] if isinstance(task.form, Number) and task.form.by_kind else ""
+def _kinds(task: Task[Any], operands: Sequence[str]) -> tuple[str, ...]:
+    """Of a question of which a build measures what is usual (`Number.by_kind`), the narrowest first; none of others."""
+    if not (isinstance(task.form, Number) and task.form.by_kind):
+        return ()
+    kind, _, *about = operands
+    return (" ".join((kind, *about)), kind) if about else (kind,)
 
 
 Usual = Mapping[str, Sequence[float]]  # kind -> `balance.Balance.usual`
@@ -425,7 +429,8 @@ def _questions(
 def _offer(row: dict[str, Any], task: Task[Any], usual: Usual, *, as_released: bool) -> tuple[str, ...]:
     """The options of one question, in no order yet."""
     if isinstance(task.form, Number):
-        known = usual.get(_kind(task, row["operands"])) or task.form.quantiles_of(row["operands"])
+        measured = (usual[kind] for kind in _kinds(task, row["operands"]) if kind in usual)
+        known = next(measured, None) or task.form.quantiles_of(row["operands"])
         told = {fact["name"]: fact["value"] for fact in row["evidence"] or () if fact["name"] in (TOO_FINE, MOST)}
         return numeric_choices(row["id"], row["answer"], task.form, told.get(TOO_FINE), told.get(MOST, math.inf), known)
     own = row["wrong"] is not None

@@ -60,8 +60,8 @@ class Number:
     Attributes:
         quantiles: numbers in ascending order, between any two neighbours of which equally many answers lie.
         usual: how large a thing of a name usually is: quantiles are multiples of the square root of that.
-        by_kind: whether the first operand says of what kind a question is, and each build measures what is usual of it
-            (`balance.Balance.usual`).
+        by_kind: whether the first operand says of what kind a question is, the second when, and all others about what:
+            each build measures what is usual of a kind about the same, and of the kind (`balance.Balance.usual`).
     """
 
     decimals: int

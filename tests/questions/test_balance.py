@@ -259,6 +259,27 @@ def test_numbers_of_a_kind_are_tallied_and_offered_among_what_is_usual_of_it() -
     assert smaller == {3: 60}
 
 
+def test_numbers_are_offered_among_what_is_usual_of_a_kind_about_the_same() -> None:
+    """Cones within 10 m are few where others are many; of what the build knows little of, the kind tells."""
+    rows = [
+        {"id": n, "scene": "made/one", "task": "L/M count", "operands": ["lm_seen", f"{n}.00", thing, "10"]}
+        | {"answer": "3", "wrong": [], "wording": "How many?"}
+        for n, thing in enumerate(["traffic cone", "car"] * 10)
+    ]
+    table = pa.Table.from_pylist(rows, schema=CANDIDATES)
+    (tally,) = choose(table, EXAM_TASKS, 60).tallies("made/one").values()
+    assert tally.numbers == {
+        "lm_seen": {"3": 20},
+        "lm_seen traffic cone 10": {"3": 10},
+        "lm_seen car 10": {"3": 10},
+    }
+    usual = {"lm_seen traffic cone 10": [1.0, 2.0, 2.0, 3.0], "lm_seen": [3.0, 8.0, 12.0, 20.0]}
+    asked = selected_questions(select(table, EXAM_TASKS, 60, balance=Balance(usual={"L/M count": usual}))).to_pylist()
+    for row in asked:
+        place = sorted(int(own.partition(". ")[2]) for own in row["choices"]).index(3)
+        assert place == 0 if row["operands"][2] == "car" else place >= 2
+
+
 def test_a_scene_depends_on_what_changes_its_questions_alone() -> None:
     """By hand: the roundest limit that takes the same places, no limit that takes none."""
     tally = {"task": ClassTally("one", {"a": 4, "b": 1})}

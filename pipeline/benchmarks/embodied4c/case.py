@@ -435,6 +435,29 @@ def _level(kind: str, own: Sequence[ExamCase], purpose: str) -> None:
     if len(taken.beside[_ALL]) < 2:
         for case in own:
             case.refuse("answer_never_varies", 1, 2, "answers")
+    if WORDINGS[kind].options_are_present:
+        _pair([case for case in own if case.refusal is None])
+
+
+def _pair(own: Sequence[ExamCase]) -> None:
+    """Leaves each case one wrong option: the answer of another, best about alike, that has its answer as a wrong one.
+
+    So each answer is right as often as it is offered, however rare it is; whoever knows what is there learns nothing.
+    """
+
+    def partners(one: ExamCase) -> list[ExamCase]:
+        return [other for other in left if other.guessed in one.wrong and one.guessed in other.wrong]
+
+    left = list(own)
+    while left:
+        one = min(left, key=lambda case: len(partners(case)))
+        other = max(partners(one), key=lambda case: len({*case.traits} & {*one.traits}), default=None)
+        left.remove(one)
+        if other is None:
+            one.refuse("answer_never_varies", 1, 2, "answers")
+            continue
+        left.remove(other)
+        one.wrong, other.wrong = [other.guessed], [one.guessed]
 
 
 class _Taken:
@@ -444,7 +467,6 @@ class _Taken:
         beside: trait -> how often each answer.
         places: of traits, at which there are several.
         under: answer and place -> how often each trait that stands there.
-        by_lot: how often each answer would be right, were each option of a question as often right as the others.
         ahead: of things that are compared, how much oftener each was the answer than the other one.
         told: facts of a kind that shares none with others: `select` leaves one question of each, which may be uneven.
     """
@@ -456,7 +478,6 @@ class _Taken:
         self.beside: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.under: defaultdict[tuple[str, int], Counter[str]] = defaultdict(Counter)
         self.ahead = Counter[str]()
-        self.by_lot: defaultdict[str, float] = defaultdict(float)
         self.told = set[str]()
 
     def take(self, case: ExamCase) -> bool:
@@ -471,10 +492,6 @@ class _Taken:
     def against(self, case: ExamCase) -> tuple[int, Relation, int]:
         """The check of a case: how often its usual answer would be given, where that is too often, else its lead."""
         wording = WORDINGS[self.kind]
-        if wording.options_are_present:
-            share = digest(self.purpose, self.kind, "share", case.guessed)[0] / 256
-            right = self.by_lot[case.guessed] + 1 / (1 + len(case.wrong))
-            return self.beside[_ALL][case.guessed] + 1, "<=", math.floor(right + share)
         odds = wording.usual.get(case.guessed, 1)
         if odds > 1:
             others = max((n for other, n in self.beside[_ALL].items() if other != case.guessed), default=0)
@@ -501,9 +518,6 @@ class _Taken:
 
     def count(self, case: ExamCase, more: int) -> None:
         """Counts a case as taken, or no longer."""
-        options = (case.guessed, *case.wrong)
-        for option in options:
-            self.by_lot[option] += more / len(options)
         if case.compared:
             self.ahead.update({case.compared[0]: more})
             self.ahead.subtract({case.compared[1]: more})

@@ -112,7 +112,15 @@ class ExamTask(CaseTask[Exam]):
         if isinstance(form, Number):
             form = replace(form, by_kind=True)
         self.name, self.form, self.share, self.asks = name, form, share, asks
+        own = [WORDINGS[kind] for kind in kinds]
+        self.balanced = not any(wording.open or wording.options_are_present for wording in own)
         self.parts = tuple(part(kind) for kind in kinds)
+
+    def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
+        """The answer; one class of kinds whose answers are as often wrong as right: classes would favour rare ones."""
+        kinds = [of[0] for of in operands.to_pylist()]
+        alike = np.array([WORDINGS[kind].options_are_present for kind in kinds], dtype=bool)
+        return np.where(alike, np.array(kinds, dtype=object), answers)
 
     def obstacle(self, view: Exam) -> Rejection | None:
         """An embodiment that the task says nothing of, or a log without a moment."""

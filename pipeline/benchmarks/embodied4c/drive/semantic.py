@@ -220,7 +220,7 @@ def larger(view: DriveExam) -> Iterator[ExamCase]:
 
 def _comparable(view: DriveExam, moment: int) -> list[tuple[ObjectReference, ObjectReference]]:
     """The nearest of one kind on different sides: of a bus and a car anybody knows which is longer."""
-    sided = [ref for ref in refs(view, moment) if ref.side]
+    sided = [ref for ref in refs(view, moment) if ref.side and len(KINDS[ref.kind]) == 1]
     return [(a, b) for a, b in combinations(sided, 2) if a.kind == b.kind and a.actor != b.actor]
 
 
