@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -36,6 +36,7 @@ class BlindItem:
         number: the right number; None for multiple choice.
         seconds: length of the part of the video that goes with it; None: all of it, or not known.
         company: of its group, itself included: id, text and options of each; see `with_company`.
+        of_task: how many of these are of its task.
     """
 
     id: int | str
@@ -47,6 +48,7 @@ class BlindItem:
     number: Decimal | None
     seconds: float | None = None
     company: Sequence[tuple[int | str, tuple[str, ...]]] = field(default=(), compare=False, repr=False)
+    of_task: int = field(default=1, compare=False, repr=False)
 
     @cached_property
     def fields(self) -> Operands | None:
@@ -125,7 +127,8 @@ def with_company(items: Iterable[BlindItem]) -> list[BlindItem]:
     company: dict[str, list[tuple[int | str, tuple[str, ...]]]] = defaultdict(list)
     for item in items:
         company[item.group].append((item.id, (item.text, *item.options)))
-    return [replace(item, company=company[item.group]) for item in items]
+    of_task = Counter((item.group, item.task) for item in items)
+    return [replace(item, company=company[item.group], of_task=of_task[item.group, item.task]) for item in items]
 
 
 def item_of(row: Mapping[str, Any], *, among_choices: bool = False) -> BlindItem:

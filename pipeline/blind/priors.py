@@ -215,6 +215,22 @@ def by_name(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     return by_median(items, fold, _names)
 
 
+def by_many(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
+    """Options: by how many questions of the task the group has. Numbers: the median of groups with as many questions.
+
+    A scene in which little can be asked has other answers than one that offers all. None where all have as many.
+    """
+    many = [item.of_task if item.options else len(item.company) for item in items]
+    if len(set(many)) == 1:
+        return None
+    fifth = np.searchsorted(np.quantile(many, shortcut_attackers.FIFTHS), many).tolist()
+    if not items[0].options:
+        key = {item.id: own for item, own in zip(items, fifth, strict=True)}
+        return by_median(items, fold, lambda item: key[item.id])
+    traits = [[(option, own) for option in item.options] for item, own in zip(items, fifth, strict=True)]
+    return shortcut_attackers.by_traits(items, fold, traits)
+
+
 def by_usual_nearness(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Options: by which usually stands nearest to what is asked about. Numbers: the median of things as near.
 
@@ -325,6 +341,7 @@ PRIORS: Final[dict[str, Prior]] = {
     "most frequent": most_frequent,
     "median": task_median,
     "by name": by_name,
+    "by many": by_many,
     "by usual size": partial(_by_usual, table="size_cm"),
     "by usual count": partial(_by_usual, table="count"),
     "by usual nearness": by_usual_nearness,

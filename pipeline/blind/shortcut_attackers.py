@@ -24,7 +24,7 @@ Trait = Callable[[BlindItem], Sequence[Hashable]]  # of every option of an item
 When = Callable[[BlindItem], float | None]  # a time that an item tells, seconds since the start of its scene
 _KEPT: Final = 1 << 17  # traits of so many items are remembered: pruning asks for them in every round
 _BINS: Final = 5  # of a scene's time
-_FIFTHS: Final = (0.2, 0.4, 0.6, 0.8)
+FIFTHS: Final = (0.2, 0.4, 0.6, 0.8)
 _ORDER_MIN: Final = 3  # of fewer things an order is no more than an option
 _LIKE: Final = 0.5  # words that an option and a listed step have in common: more, and they are the same
 _CLOCK: Final = re.compile(r"\b(\d{1,3}):([0-5]\d)\b")
@@ -70,7 +70,7 @@ def mentions(items: Sequence[BlindItem]) -> IntArray:
         sum(not mine.isdisjoint(_said_words(texts[0])) for id, texts in item.company if id != item.id)
         for item, mine in zip(items, own, strict=True)
     ]
-    return np.searchsorted(np.quantile(count, _FIFTHS), count)
+    return np.searchsorted(np.quantile(count, FIFTHS), count)
 
 
 @lru_cache(_KEPT)

@@ -52,6 +52,7 @@ def counted(scenes: int, like: Callable[[int], bool] = lambda scene: True) -> li
         kind, truth = ("box", "book", "cube")[n % 3], 1 + n // 3 % 5
         others = truth if like(n) else 1 + (n // 3 + n // 15) % 5
         texts = [f"Count the objects of the kind {kind}.", *(f"How heavy is the {kind} {m}?" for m in range(others))]
+        texts += [f"How heavy is the lamp {m}?" for m in range(others, 5)]  # of each scene as much is asked
         items += [
             make_item(10 * n + m, "heavy" if m else "count", f"s{n}", text, None, str(1 if m else truth))
             for m, text in enumerate(texts)

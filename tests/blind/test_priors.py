@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.blind import priors
-from pipeline.blind.items import BlindItem, OptionRows, folds_of, make_item
+from pipeline.blind.items import BlindItem, OptionRows, folds_of, make_item, with_company
 from pipeline.blind.priors import PRIORS, by_frequency, chance
 from pipeline.core.arrays import FloatArray, IntArray
 from tests.blind.panel import nearest_item, number_item
@@ -84,6 +84,20 @@ def test_what_usually_stands_beside_a_thing_is_nearest() -> None:
     rows = [("desk", "monitor", 0.5), ("desk", "keyboard", 0.5), ("desk", "toilet", 4), ("bed", "pillow", 0.5)]
     numbers = [number_item(n, t, [a, b], task="object_abs_distance") for n, (a, b, t) in enumerate(rows)]
     assert priors.by_usual_nearness(numbers, np.array([0, 0, 0, 1]))[3] == 1, "as things that share a list"
+
+
+def test_how_much_a_scene_is_asked_tells_the_answer() -> None:
+    """Scenes of one question have another answer than those of three; of numbers all questions of a scene count."""
+    sides, areas = [], []
+    for n in range(40):
+        many = 1 + 2 * (n % 2)
+        sides += [make_item(f"{n} {k}", "side", f"s{n}", "Where?", ["front", "back"], "BA"[n % 2]) for k in range(many)]
+        areas.append(make_item(f"{n} m2", "area", f"s{n}", "How large?", None, f"{10 * many}"))
+    told = with_company(sides + areas)
+    for task in ("side", "area"):
+        own = [item for item in told if item.task == task]
+        assert PRIORS["by many"](own, folds_of([item.group for item in own])).mean() == 1
+    assert PRIORS["by many"](sides, folds_of([item.group for item in sides])) is None, "nothing is known of others"
 
 
 def test_options_never_seen_share_the_point() -> None:
