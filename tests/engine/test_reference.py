@@ -181,6 +181,7 @@ def test_pictures_are_those_of_the_examples(reference_pages: Path) -> None:
     assert [name for name in sorted(drawn)[::5] if drawn[name].read_bytes() != picture(*examples[name])] == []
 
 
+@pytest.mark.slow
 def test_a_measured_value_breaks_its_limit() -> None:
     """As the rule in the code says; where it is no rule that is written out, by being another number."""
     relations = _relations()

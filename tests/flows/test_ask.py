@@ -16,8 +16,8 @@ from tests.builds import Cli
 from tests.flows.test_score import release_of
 from tests.flows.test_stop import NOTICING
 from tests.llm.fake_server import Running, running
+from tests.rendering.test_video import film
 from tests.scoring.made import vsi
-from tests.stages.test_frames import film
 
 ROWS = [
     vsi(1, "object_counting", "4") | {"question": "Q1 How many chair(s) are in this room?"},

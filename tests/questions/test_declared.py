@@ -9,6 +9,7 @@ from pipeline.questions.scoring_protocol import Figure
 OURS = {name: BENCHMARKS[name] for name in OWN_NAMES}
 NUMBERS_OF_NAMES = {"object_counting", "object_counting_single", "object_counting_multiple", "object_size_estimation"}
 OPTIONS_OF_ONE_SCENE = {"Action Generation", "Goal Detection", "Landmark Position", "Progress Evaluation", "Proximity"}
+OPEN_OR_PAIRED = {"AT words", "CL", "E/E stated", "L/M words", "M/P stated", "R/D", "R/S", "S/M words", "TP"}
 
 
 def test_only_tasks_that_say_so_are_about_no_scene_or_balanced_in_another_way() -> None:
@@ -20,7 +21,7 @@ def test_only_tasks_that_say_so_are_about_no_scene_or_balanced_in_another_way() 
         "general": {"GEN"},
         "once": {"GEN"},
         "by_name": NUMBERS_OF_NAMES,
-        "balanced": {*OPTIONS_OF_ONE_SCENE, "Sequence Recall"},
+        "balanced": {*OPTIONS_OF_ONE_SCENE, "Sequence Recall", *OPEN_OR_PAIRED},
     }
 
 

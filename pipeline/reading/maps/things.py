@@ -224,9 +224,7 @@ def _building(tags: Mapping[str, str]) -> tuple[KindNoun, str]:
 
 COLOUR_MARGIN: Final = 10.0  # CIELAB: nearer to the word's colours than to any other's
 FACADE_M: Final = 5.0  # from a shop's point to the wall that it is taken to front
-RIVAL_TIMES: Final = (
-    1.5  # as far as the nearest wall another must be that faces elsewhere, so that the nearest is the front
-)
+RIVAL_TIMES: Final = 1.5  # as far as the nearest wall is another that faces elsewhere, where the nearest is the front
 SIDE_DEG: Final = 45.0  # between the facings of two walls that are two sides of a house
 NAME_MAX: Final = 80  # characters: what is longer is no name that anybody would say
 _DECIMALS: Final = 2  # centimetres
@@ -492,11 +490,11 @@ def _doubt_of_front(
                 f" (limit: {RIVAL_TIMES:g} times as far)"
             )
     if is_inside and house.noun in _ROOFS_OVER_OTHERS:
-        return f"whether it has a front of its own is not told: it is in {house.id}, a {house.noun}"
+        return f"whether it has a front of its own is not told: it is in a {house.noun}"
     ways = lines.geometries[lines.query(ring, predicate="intersects")]
     inner_m = float(shapely.distance(shapely.intersection(ways, ring), point).min(initial=math.inf))
     if is_inside and inner_m < first.away_m:
-        return f"it may front a way through {house.id}, {inner_m:.1f} m away; the wall is {first.away_m:.1f} m away"
+        return f"it may front a way through its building, {inner_m:.1f} m away; the wall is {first.away_m:.1f} m away"
     return None
 
 

@@ -202,9 +202,9 @@ def test_a_shop_that_nobody_sees_from_the_street(tags: dict[str, str], hidden: s
         (136.5, 102.0, "yes", None, None),  # 3.5 m, 1.75 times as far
         (139.0, 98.0, "yes", None, None),  # before the one alone
         (142.5, 98.0, "yes", None, "which of two walls it fronts is not told: they are 3.2 and 3.2 m away"),
-        (120.0, 104.0, "mall", None, "whether it has a front of its own is not told: it is in way/5, a mall"),
+        (120.0, 104.0, "mall", None, "whether it has a front of its own is not told: it is in a mall"),
         (120.0, 99.0, "mall", None, None),  # before its wall
-        (120.0, 104.0, "yes", 106.0, "it may front a way through way/5, 2.0 m away; the wall is 4.0 m away"),
+        (120.0, 104.0, "yes", 106.0, "it may front a way through its building, 2.0 m away; the wall is 4.0 m away"),
         (120.0, 102.0, "yes", 106.0, None),
         (120.0, 99.0, "yes", 106.0, None),
     ],

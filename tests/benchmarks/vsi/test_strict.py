@@ -69,7 +69,7 @@ def test_usual_sizes_of_common_names_are_thinned(name: str, side_m: float, share
     assert list(shares(scene, "object_size_estimation", "official").values()) == [1.0]
 
 
-@pytest.mark.parametrize(("apart_m", "share"), [(1.99, 0.6), (2.01, 1.0)])
+@pytest.mark.parametrize(("apart_m", "share"), [(1.99, 0.8), (2.01, 1.0)])
 def test_short_distances_are_thinned(apart_m: float, share: float) -> None:
     pair = make_scene([cube("easel", 0, 0, 0.2), cube("globe", apart_m + 0.2, 0, 0.2)])
     assert list(shares(pair, "object_abs_distance").values()) == [share]
