@@ -42,6 +42,7 @@ TERMINAL: Final = (
 )
 COLOURS: Final = 128
 SLEPT_S: Final = 0.5
+WAITED_MS: Final = 2000  # until no video shows that it is loading
 SEEDED: Final = {"model-a": 0.8, "model-b": 0.7, "model-c": 0.6}  # share of right replies: made, since none is asked
 
 
@@ -142,6 +143,7 @@ def gallery(work: Path, page: Page) -> bytes:
     page.locator("#detail img").first.wait_for()
     page.wait_for_load_state("networkidle")
     page.evaluate("document.activeElement.blur()")  # no ring around a button
+    page.wait_for_timeout(WAITED_MS)
     return page.screenshot()
 
 
@@ -160,7 +162,7 @@ def review(work: Path, page: Page) -> bytes:
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     page.set_viewport_size({"width": 1180, "height": 1000})
-    with serving(work, address, "scan2qa", "review", "vsi", "--port", port, "--no-categories"):
+    with serving(work, address, "scan2qa", "review", "vsi", "--port", port, "--no-checks"):
         page.goto(address)
         page.get_by_label("Name").fill("Ada")
         page.keyboard.press("Enter")
@@ -174,6 +176,7 @@ def review(work: Path, page: Page) -> bytes:
             page.locator("#next").click()
         page.wait_for_load_state("networkidle")
         page.wait_for_function("document.getElementById('video').readyState >= 3")
+        page.wait_for_timeout(WAITED_MS)
         return page.screenshot()
 
 
