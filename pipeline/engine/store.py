@@ -132,11 +132,9 @@ class Store:
             if _is_sound_pack(pack)
         ]
         held = [_members(pack) for pack in packs]
-        names = [result.name.removeprefix(f"{stage}/") for result in results]
-        return all(
-            any(name in own for own in held) or self.is_sound(result)
-            for name, result in zip(names, results, strict=True)
-        )
+        names = (result.name.partition("/")[2] for result in results)
+        unheld = (result for name, result in zip(names, results, strict=True) if not any(name in own for own in held))
+        return all(map(self.is_sound, unheld))
 
     def sizes(self, stage: str, results: Iterable[Result]) -> list[int]:
         """The bytes that each result of a stage takes; 0 where it is gone."""

@@ -226,13 +226,14 @@ def offered(raws: Sequence[RawQuestion]) -> list[RawQuestion]:
     for raw in raws:
         choices.setdefault((raw.kind, raw.even), set()).update(raw.others)
         given.setdefault((raw.kind, raw.even, raw.split), set()).add(raw.answer)
-    narrowed = []
-    for raw in raws:
-        if raw.answer_type != OPEN and raw.written is None and len(choices[raw.kind, raw.even]) <= FEW:
-            own = given[raw.kind, raw.even, raw.split]
-            raw = replace(raw, others=tuple(other for other in raw.others if other in own))  # noqa: PLW2901
-        narrowed.append(raw)
-    return narrowed
+
+    def narrowed(raw: RawQuestion) -> RawQuestion:
+        if raw.answer_type == OPEN or raw.written is not None or len(choices[raw.kind, raw.even]) > FEW:
+            return raw
+        own = given[raw.kind, raw.even, raw.split]
+        return replace(raw, others=tuple(other for other in raw.others if other in own))
+
+    return [narrowed(raw) for raw in raws]
 
 
 def one_way(raws: Sequence[RawQuestion]) -> set[tuple[str, ...]]:

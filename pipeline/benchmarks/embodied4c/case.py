@@ -444,20 +444,21 @@ def _pair(own: Sequence[ExamCase]) -> None:
 
     So each answer is right as often as it is offered, however rare it is; whoever knows what is there learns nothing.
     """
-
-    def partners(one: ExamCase) -> list[ExamCase]:
-        return [other for other in left if other.guessed in one.wrong and one.guessed in other.wrong]
-
-    left = list(own)
-    while left:
-        one = min(left, key=lambda case: len(partners(case)))
-        other = max(partners(one), key=lambda case: len({*case.traits} & {*one.traits}), default=None)
-        left.remove(one)
-        if other is None:
+    partners = {
+        n: {m for m, other in enumerate(own) if other.guessed in one.wrong and one.guessed in other.wrong}
+        for n, one in enumerate(own)
+    }
+    while partners:
+        n = min(partners, key=lambda n: len(partners[n]))
+        one, mates = own[n], sorted(partners.pop(n))
+        if not mates:
             one.refuse("answer_never_varies", 1, 2, "answers")
             continue
-        left.remove(other)
-        one.wrong, other.wrong = [other.guessed], [one.guessed]
+        m = max(mates, key=lambda m: len({*own[m].traits} & {*one.traits}))
+        one.wrong, own[m].wrong = [own[m].guessed], [one.guessed]
+        del partners[m]
+        for others in partners.values():
+            others -= {n, m}
 
 
 class _Taken:

@@ -437,12 +437,12 @@ def on_facades(things: Sequence[CityThing], ways: Sequence[Sequence[tuple[float,
     rings = np.array([shapely.Polygon(wall.outline) for wall in walls], dtype=object)
     tree = shapely.STRtree(rings)
     lines = shapely.STRtree([shapely.LineString(way) for way in ways])
-    found = []
-    for thing in things:
-        if thing.kind in FACING and thing.outline is None and thing.facing_deg is None:
-            thing = _fronting(thing, walls, rings, tree, lines)  # noqa: PLW2901
-        found.append(thing)
-    return found
+    return [
+        _fronting(thing, walls, rings, tree, lines)
+        if thing.kind in FACING and thing.outline is None and thing.facing_deg is None
+        else thing
+        for thing in things
+    ]
 
 
 def _fronting(

@@ -140,8 +140,8 @@ class Recording:
             return held_footage(files, self.path, self.video.fps, len(pictures), lambda i: color_file(pictures[i]))
         if table is None or not table.has_color.any():
             return None
-        load: Load = lambda i: table.load_color(i) if table.has_color[i] else None  # noqa: E731  (as readers' own)
-        return held_footage(files, self.path, self.video.fps, len(table.number), load)
+        there, load = table.has_color, table.load_color
+        return held_footage(files, self.path, self.video.fps, len(there), lambda i: load(i) if there[i] else None)
 
 
 class LabelledScan(NamedTuple):
