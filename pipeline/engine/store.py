@@ -261,7 +261,8 @@ _known_packs = lru_cache(64)(_packs_in)
 
 def _members(pack: Path) -> dict[str, tuple[int, int]]:
     """Where the results in a pack are, and their lengths; none in a damaged one, or one that is gone."""
-    with suppress(OSError, BadZipFile):
+    # A directory of damaged bytes may state another version of zip, or names in no encoding.
+    with suppress(OSError, BadZipFile, NotImplementedError, ValueError):
         return _members_of_whole(pack)
     return {}
 

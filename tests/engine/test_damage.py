@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
+from zipfile import ZipFile
 
 import pytest
 
@@ -76,6 +77,18 @@ def test_any_pack_may_be_damaged(
         assert release_of(out) == release_of(whole)
     assert len([*(out / STORE).glob("*/packs/*")]) > 10
     assert not any("reused" not in found for found in whys(build(meta, out)).values())
+
+
+def test_no_byte_of_a_pack_that_is_flipped_raises(tmp_path: Path) -> None:
+    """The directory may then state another version of zip, names in no encoding, or places outside the file."""
+    whole = tmp_path / "whole.zip"
+    with ZipFile(whole, "w") as archive:
+        archive.writestr("küche.0123.abcd.json", b"{}")
+    raw = whole.read_bytes()
+    for place in range(len(raw)):
+        pack = tmp_path / f"{place}.zip"
+        pack.write_bytes(raw[:place] + bytes([raw[place] ^ 0xA5]) + raw[place + 1 :])
+        assert len(pipeline.engine.store._members(pack)) <= 1
 
 
 def test_a_result_under_the_name_of_another_scene_is_made_again(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
