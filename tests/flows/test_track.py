@@ -1,7 +1,5 @@
 """`scan2qa track`."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

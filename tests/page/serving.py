@@ -3,8 +3,6 @@
 python -m tests.page.serving FOLDER PORT ITEMS
 """
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import sys

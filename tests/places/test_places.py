@@ -1,7 +1,5 @@
 """Cities, scores and places: hand-computed, and what holds for any roads."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -5,8 +5,6 @@ may lead elsewhere. A first hop with a good landmark and no bad one makes a text
 asks the same of one text at a time, forwards).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple

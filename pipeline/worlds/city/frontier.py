@@ -1,7 +1,5 @@
 """Frontier-based exploration (CityEQA, appendix A.3): a map of what depth has shown, and a way to where it ends."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
