@@ -70,6 +70,7 @@ def _list_in_fork(
     """The file that was opened last, the listing or what was raised instead, None if neither; and the exit code."""
     receiving, sending = Pipe(duplex=False)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
+    gc.disable()  # an open video that the child collected would wait for its decoder's threads, which no fork has
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of threads, whose locks listing does not take
@@ -79,6 +80,7 @@ def _list_in_fork(
     except OSError as error:
         raise StoreError(f"no process can be started to list {root}: {error.strerror}") from error
     finally:
+        gc.enable()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         sending.close()
     path: Path | None = None
@@ -107,6 +109,7 @@ def _list(reader: Reader, root: Path, limits: WorkerLimits, refused: Refused, se
 
     try:
         gc.freeze()  # else it would write to memory that is shared with the parent
+        gc.enable()
         may_end(lambda _: None)
         watch_files(watch)
         renew_processor_time(limits.listing_s)

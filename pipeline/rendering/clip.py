@@ -14,7 +14,7 @@ from pipeline.rendering.video import Encoded
 _INSTANT_S: Final = 1e-9
 
 
-def clip(video: Path, until_s: float, fps: int, from_s: float = 0.0) -> Encoded:
+def clip(video: Path, until_s: float, fps: int, from_s: float) -> Encoded:
     """The video between two seconds: its last frame is the one on screen at the later one, or the video's last.
 
     Args:

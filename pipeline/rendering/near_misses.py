@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Collection, Container, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -121,7 +122,7 @@ def significant_digits(value: float, digits: int = 4) -> str:
     text = f"{value:.{digits}g}"
     if "e" not in text:
         return text
-    return f"{value:.0f}" if abs(value) >= 1 else f"{value:.12f}".rstrip("0").rstrip(".")
+    return f"{value:.0f}" if abs(value) >= 1 else f"{Decimal(text):f}"
 
 
 def near_miss_figure(near: NearMiss, sketch: TopDownMap | None) -> bytes | None:

@@ -24,8 +24,7 @@ from pipeline.review.reviewed import Reviewed
 from pipeline.review.verdicts import STATES
 
 LIMIT_BYTES: Final = 8_000_000
-SPARE: Final = 10_000  # bytes, for what follows from the questions: the list of their tasks
-CARD_AROUND: Final = 40  # bytes about a question
+SPARE: Final = 25_000  # bytes, for what follows from the questions: the list of their tasks, and what stands about each
 SHOWN_QUARANTINE: Final = 100  # scenes that were left out, by name; the counts are of all
 JPEG: Final = b"\xff\xd8"
 _LONGEST: Final = 90  # characters of an answer in a table
@@ -87,7 +86,7 @@ def page(told: ReportInputs, examples: Iterable[ShownQuestion]) -> bytes:
     cards, of = [], []
     for example in examples:
         made = Markup(card(example))  # noqa: S704 - what the template escaped
-        room -= len(made.encode()) + CARD_AROUND
+        room -= len(made.encode())
         if room < 0:
             break
         cards.append(made)

@@ -2,9 +2,11 @@
 
 import ctypes
 import errno
+import faulthandler
+import gc
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,6 +62,7 @@ class Hostile(FolderReader):
         yield SceneRef(f"hostile/{place.stem}", (place.name,), what)
 
     def shared(self, root: Path) -> bytes:
+        faulthandler.disable()  # that of pytest, in the fork: what ends it is meant to
         if (root / "all").exists():
             os.abort()
         return b""
@@ -81,6 +84,30 @@ def test_what_no_file_explains_is_one_line(tmp_path: Path) -> None:
         list_within(Hostile(), tmp_path, LIMITS)
     with pytest.raises(ConfigError, match="no such folder"):
         list_within(Hostile(), tmp_path / "none", LIMITS)
+
+
+def test_a_fork_deletes_nothing_of_its_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A video's decoder waits for its threads as it is deleted, and would do so for ever in a process without them."""
+
+    class Decoder:
+        def __init__(self) -> None:
+            self.own, self.process = self, os.getpid()
+
+        def __del__(self) -> None:
+            if os.getpid() != self.process:
+                os._exit(9)
+
+    def fork(fork: Callable[[], int] = os.fork) -> int:
+        Decoder()
+        if not (child := fork()):
+            gc.set_threshold(1)
+            assert all([] == [] for _ in range(9))
+        return child
+
+    (tmp_path / "a.txt").write_text("sound", "utf-8")
+    monkeypatch.setattr("pipeline.reading.listing.os.fork", fork)
+    assert len(list_within(Hostile(), tmp_path, LIMITS).scenes) == 1
+    assert gc.isenabled()
 
 
 class Careless(Hostile):

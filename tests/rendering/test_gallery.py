@@ -23,18 +23,20 @@ from pipeline.core.tables import CHECKSUMS
 from pipeline.core.video_spec import video_file
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.sheet import Sheet, SheetPart
-from pipeline.rendering.details import detail, dropped, guessed
-from pipeline.rendering.examples import in_turn, margin
+from pipeline.release.comparison import ReleasedQuestion
+from pipeline.rendering.details import detail, dropped, guessed, made_from, seen
+from pipeline.rendering.examples import ShownOption, ShownQuestion, examples, in_turn, margin
 from pipeline.rendering.gallery import (
     DETAILS,
     GalleryHeader,
     GalleryQuestion,
     GalleryRejection,
+    GalleryReply,
     Picture,
     gallery,
     one_page,
 )
-from pipeline.rendering.near_misses import some_of_each
+from pipeline.rendering.near_misses import NearMiss, some_of_each
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from tests.builds import Cli, config_of, rows_of
@@ -354,6 +356,109 @@ def test_a_changed_file_of_a_build_is_named(built: Path) -> None:
         path.write_bytes(raw)
     with pytest.raises(ConfigError, match="holds no release yet"):
         open_build(built.parent / "meta")
+
+
+ROW: Final[dict[str, Any]] = {
+    "id": 7, "scene": "a/one", "task": "t", "operands": ["bed"], "answer": "2.5", "choices": None, "choice": "B",
+    "flags": ["odd"], "template": "one", "template_version": 2, "task_version": 3, "profile": "p", "rules": "r",
+    "config": "c", "fixes": None, "visible_in": [4, 8], "from_s": None, "until_s": 2.5, "reader": "x",
+    "reader_version": 4, "source_files": ["m", "n"], "source_sha256": "5a", "bias_score": 0.25, "chance": 0.2,
+    "removed_in_round": None, "evidence": [],
+}  # fmt: skip
+
+
+def fact(name: str, value: float, limit: float | None = None, relation: str | None = None) -> dict[str, Any]:
+    return {"name": name, "subject": "bed", "value": value, "unit": "m", "limit": limit, "relation": relation}
+
+
+def shown(**row: Any) -> ShownQuestion:
+    """What is shown of a question with two options, whose map is not at hand."""
+    asked = ReleasedQuestion("a/one", "t", ("bed",), " x" * 200, ("A. 1", "B. 2.5"), "B", (), {})
+    (made,) = examples([ROW | row], {7: asked}, {}, {}, {("a/one", "t"): NearMiss(("sofa",), "far", "2", "1", "m")}, {})
+    return made
+
+
+def test_a_question_shows_what_was_measured_and_the_rules_that_it_passed() -> None:
+    """Five numbers of one name share a row, of which eight are written; rows beyond 14 are counted."""
+    facts = [fact(f"of_{n}", 12.3456) for n in range(12)]
+    facts += [fact(name, n) for name, times in (("pose", 9), ("turn", 5), ("last", 1)) for n in range(times)]
+    made = shown(evidence=[*facts, fact("too_far", 4.5, 5.0, "<=")])
+    assert made.facts[0] == ("of 0", "bed", "12.35 m")
+    assert made.facts[12:] == (
+        ("pose", "", ", ".join([*(f"bed {n} m" for n in range(8)), "…"])),
+        ("turn", "", ", ".join(f"bed {n} m" for n in range(5))),
+    )
+    assert (made.more, made.margin) == (1, pytest.approx(0.1))
+    assert made.rules == (("too far", "bed", "4.5 m", "at most 5 m"),)
+    assert made.options == (ShownOption("A", "1", False), ShownOption("B", "2.5", True))
+    assert [option.right for option in shown(choice=None).options] == [False, True]
+    assert shown(choices=["1", "2"]).options == ()
+    assert shown(evidence=[fact("turn", n) for n in range(4)]).facts[3] == ("turn", "bed", "3 m")
+
+
+def test_a_question_tells_what_it_was_made_from() -> None:
+    budgets = [
+        {"budget": 4, "answer": "2.5", "ground_truth": "B"},
+        {"budget": 8, "answer": "2", "ground_truth": "2"},
+        {"budget": 16, "answer": None, "reason": "far", "measured": 1.04, "limit": 1.0, "unit": "m"},
+        {"budget": 32, "answer": None, "reason": "far", "measured": None, "limit": None, "unit": None},
+    ]
+    made = detail(shown(), ROW, None, [], None)
+    told = dict(made.made)
+    assert told == {
+        "template": "one version 2, task version 3", "rules": "profile p, digest r", "configuration": "digest c",
+        "fixes": "none", "shows in": "4, 8 frames", "part of the video": "from the start to 2.5 s", "reader": "x 4",
+        "raw data": "m, n", "their digest": "5a",
+    }  # fmt: skip
+    assert (made.bias, made.review, made.remarks) == (
+        "a random forest on the texts scores 0.25 (chance 0.20); stays in debiased", "not reviewed", ("odd",),
+    )  # fmt: skip
+    told = dict(made_from(ROW | {"from_s": 1.0, "until_s": None}, budgets))
+    assert [told.get(f"in {n} frames") for n in (4, 8, 16, 32)] == [
+        "B. 2.5", "2", "no answer: far, 1.04 m, limit 1", "no answer: far",
+    ]  # fmt: skip
+    assert (told["part of the video"], told.get("shows in")) == ("from 1 s to the end", None)
+    assert dict(made_from(ROW | {"visible_in": []}))["shows in"] == "no budget"
+    gone = detail(shown(), ROW | {"chance": None, "removed_in_round": 0}, None, [], None)
+    assert gone.bias == "a random forest on the texts scores 0.25; taken out of debiased in round 0"
+
+
+def test_a_scene_has_its_questions_and_rejections_counted_and_its_files() -> None:
+    lost = [
+        {"task": task, "reason": reason} for task, reason in (("t", "far"), ("s", "far"), ("t", "near"), ("t", "near"))
+    ]
+    made = seen("a/one", [ROW, ROW | {"task": "s", "reader": "y"}, ROW], lost, None, None)
+    assert (made.questions, made.made[0]) == ({"s": 1, "t": 2}, ("reader", "x 4"))
+    assert [(task, *own.items()) for task, own in made.dropped.items()] == [
+        ("s", ("far", 1)), ("t", ("near", 2), ("far", 1)),
+    ]  # fmt: skip
+    for measured, limit, told in ((None, None, ""), (2.0, None, "2 m"), (2.0, 1.0, "2 m, limit 1 m"), (None, 1.0, "")):
+        one = dropped(
+            ROW | {"reason": "far", "role": None, "measured": measured, "limit": limit, "unit": "m"}, {}, None
+        )
+        assert one.measured_text == told
+
+
+def test_a_row_of_the_list_has_what_filters_need() -> None:
+    """Addresses of its words in the lists of the page, its margin, and of every model whether it was right."""
+    replies = [
+        GalleryReply("m", None, "é" * 1501, 0.5),
+        GalleryReply("m", 8, "B", 0.49),
+        GalleryReply("n", 8, "", None),
+    ]
+    assert [reply.shown for reply in replies[:2]] == ["… " + "é" * 1500, "B"]
+    assert GalleryReply("m", None, "é" * 1500, 0.5).shown == "é" * 1500
+    one = detail(shown(evidence=[fact("too_far", 4.4444, 5.0, "<=")]), ROW, None, [], None)
+    two = GalleryRejection(
+        dropped(ROW | {"reason": "far", "role": None, "measured": 2.0, "limit": 1.0, "unit": "m"}, {}, None), ""
+    )
+    about = GalleryHeader("", "", "", {"far": 1}, 1, [("m", None), ("m", 8), ("n", 8)])
+    made = dict(gallery(about, [GalleryQuestion(one, [], budgets=[4], replies=replies)] * 41, [two]))
+    rows = handed(made["data/rows-0000.js"])
+    assert rows[39] == ["7", 0, 0, -1, "x " * 140 + "…", "2.5", "", [0], "details-0000.js", 0.1111, [4], [1, 0, None]]
+    assert rows[40][8] == "details-0001.js"
+    assert rows[41] == ["7", 0, 0, 0, "bed", "2 m, limit 1 m", "", [], "details-0001.js", None, [], []]
+    assert list(handed(made["data/details-0001.js"])) == ["7", "7.0"]
 
 
 def test_doubts_are_those_about_what_a_question_names_first() -> None:

@@ -1,5 +1,6 @@
 """The picture of a dataset card: the same bytes each time, what it marks is what the question names, and no markup."""
 
+import hashlib
 import io
 from collections import Counter
 from pathlib import Path
@@ -59,14 +60,31 @@ def like(picture: Any, colour: tuple[int, int, int]) -> Any:
 def test_marked_is_what_the_question_names_at_its_true_size() -> None:
     row = {"id": 7, "operands": ["bed", "lamp"], "text": "How far is the bed from the lamp?", "answer": "5.1"}
     picture = drawn(asked(row))
-    orange, ink = like(picture, ORANGE), (picture[:, :600] != 255).any(axis=(1, 2))
-    assert np.flatnonzero(np.diff(ink))[[0, 1, 2, 3, -4, -3, -2, -1]].tolist() == [
-        40, 66, 85, 99, 523, 543, 556, 570,
-    ], "title and line above the map, question and answer below it"  # fmt: skip
+    orange = like(picture, ORANGE)
     # 4 m² of bed and 1 m² of lamp, less their outlines and the path
     assert 0.85 * 5 < orange.sum() / PER_M**2 <= 5
     _, columns = np.nonzero(orange)
     assert (columns.min(), columns.max()) == pytest.approx((LEFT, LEFT + 8 * PER_M), abs=4)
+
+
+def test_words_bars_and_columns_stand_where_they_were_looked_at() -> None:
+    """A map with a question of more than four lines; and without one as many tasks as have places, and more."""
+    row = {"id": 7, "operands": ["bed", "lamp"], "text": "How far is the bed from the lamp? " * 7, "answer": "5.1"}
+    tasks = {f"task {n}": Counter({f"{a}": a % 5 + 1 for a in range(6 * n)}) for n in range(1, 27)}
+    pages = [(asked(row), answers_in(asked(row))), *((asked(), dict(list(tasks.items())[:n])) for n in (24, 26))]
+    raws = [overview("A release", "told", table, answers, lambda scene: ROOM) for table, answers in pages]
+    pixels = [np.asarray(Image.open(io.BytesIO(raw))).tobytes() for raw in raws]
+    assert [hashlib.sha256(raw).hexdigest()[:12] for raw in pixels] == ["8e4983f78571", "f6100f871181", "98dcf9dd28b8"]
+
+
+@pytest.mark.parametrize(
+    ("marked", "letters", "has_map"),
+    [(1, 240, False), (2, 240, True), (5, 240, True), (6, 240, False), (2, 241, False)],
+)
+def test_a_map_marks_two_to_five_things_of_a_question_that_fits(marked: int, letters: int, has_map: bool) -> None:
+    things = [MappedThing(label=f"{n}", outline=((n, 0), (n + 1, 0), (n, 1))) for n in range(6)]
+    row = {"id": 7, "operands": [thing.label for thing in things[:marked]], "text": "x" * letters, "answer": "1"}
+    assert like(drawn(asked(row), TopDownMap(things=tuple(things))), ON_PAPER).any() == has_map
 
 
 def test_a_picture_that_the_benchmark_draws_of_a_question_is_shown_whole_in_place_of_the_map() -> None:
@@ -105,6 +123,20 @@ def test_a_drawing_that_measures_is_shown_without_its_other_parts_and_with_a_leg
     assert map_alone(b"<svg/>") is None
 
 
+def test_a_drawing_as_wide_as_the_place_of_the_map_comes_first() -> None:
+    """The first question has a tall drawing, the second none, the third one that is too long; the fourth is shown."""
+    svgs = {}
+    for number, height, kind in ((7, 700, "measure"), (8, 100, "way"), (9, 100, "measure"), (10, 300, "measure")):
+        canvas = Canvas(560, height)
+        canvas.line(kind, [(99, 5), (99, height - 5)])
+        svgs[number] = Sheet("title", [SheetPart(canvas, {})]).svg().encode()
+    rows = [{"id": n, "operands": [], "text": "x" * (241 if n == 9 else 9), "answer": "5.1"} for n in svgs]
+    for some, high in ((rows, 300 * 550 / 560), (rows[:3], 360)):
+        raw = overview("Title", "told", asked(*some), answers_in(asked(*some)), lambda scene: ROOM, drawing=svgs.get)
+        picture = np.asarray(Image.open(io.BytesIO(raw)).convert("RGB"))
+        assert np.ptp(np.flatnonzero((picture[110:490, :590] != 255).any((1, 2)))) == pytest.approx(high, abs=2)
+
+
 def test_holes_of_the_ground_stay_white() -> None:
     row = {"id": 7, "operands": ["bed", "lamp"], "text": "?", "answer": "5.1"}
     picture = drawn(asked(row))
@@ -139,6 +171,7 @@ def test_columns_of_a_histogram_are_as_high_as_answers_are_many() -> None:
 
 def test_lines_beyond_those_that_fit_are_cut_in_the_last() -> None:
     assert _wrapped("one two three four five six seven eight", 19, 100, 3) == ["one two", "three four", "five six …"]
+    assert _wrapped("one two three four five six", 19, 100, 3)[-1] == "five six"
 
 
 def test_long_words_names_of_control_and_no_questions_are_drawn_too() -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections import Counter
 from html import unescape
 from itertools import pairwise
 from pathlib import Path
@@ -17,12 +18,27 @@ from playwright.sync_api import expect, sync_playwright
 from flows.cli.report import report, report_page
 from flows.orchestration.saved_build import save_if_successful
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.blind.rule import ANSWERED
 from pipeline.core.errors import ConfigError, StoreError
+from pipeline.core.schema import Quarantine
 from pipeline.core.spatial import MappedThing, TopDownMap
 from pipeline.core.tables import REJECTIONS
 from pipeline.release.released import Released
 from pipeline.rendering.examples import KEPT, drawn
-from pipeline.rendering.figures import FindingFigure, findings_of, funnel
+from pipeline.rendering.figures import (
+    CHOICE,
+    RULE,
+    AnswerShare,
+    BestGuess,
+    FindingFigure,
+    answer_figures,
+    findings_of,
+    funnel,
+    guesses,
+    quarantined,
+    reasons_of,
+    sources,
+)
 from pipeline.rendering.glossary import glossary
 from pipeline.rendering.near_misses import (
     NearMiss,
@@ -33,7 +49,9 @@ from pipeline.rendering.near_misses import (
     plan,
     sheet_of,
     significant_digits,
+    some_of_each,
 )
+from pipeline.rendering.report import environment_of_pages
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.stages.builder import Builder
 from tests.builds import config_of, rows_of
@@ -151,14 +169,76 @@ def test_a_browser_draws_others_on_a_phone_in_the_dark_and_axe_finds_nothing(pag
 
 def test_what_chooses_is_told_apart_from_rules_for_every_benchmark() -> None:
     """CityEQA keeps its answers even: a candidate that goes for that could have been asked."""
-    dropped = {"t": {"answer_more_frequent": 5, "over_cap": 2, "not_visible": 3, "asked_at_another_time": 1}}
+    dropped = {
+        "t": {"answer_more_frequent": 5, "over_cap": 2, "not_visible": 3, "asked_at_another_time": 1, ANSWERED: 6}
+    }
     empty: dict[str, Any] = {name: {} for name in ("files", "answers", "letters", "flags")}
     counted = Released(questions={"t": 4}, rejections=dropped, findings=[], blind=[], models=[], **empty)
-    steps = funnel(counted, None, BENCHMARKS["cityeqa"].card.chosen)
-    assert [(step.left, step.dropped) for step in steps] == [(15, 0), (12, 3), (4, 8), (4, 0)]
-    assert [step.left for step in funnel(counted, None, ())] == [15, 7, 4, 4]
+    steps = funnel(counted, 1, BENCHMARKS["cityeqa"].card.chosen)
+    assert [(step.left, step.dropped) for step in steps] == [(21, 0), (18, 3), (10, 8), (4, 6), (1, 3)]
+    assert [step.left for step in funnel(counted, None, ())] == [21, 13, 10, 4]
     for benchmark in BENCHMARKS.values():
         assert benchmark.card.chosen <= set(glossary(benchmark.name)), benchmark.name
+
+
+def test_answers_are_shares_the_most_frequent_first_or_a_histogram_of_16_bars() -> None:
+    """Of numbers from 0 to 100 the outermost hundredths are in the first and the last bar; of 24 answers eight show."""
+    numbers = {str(n): 1 for n in range(101)}
+    few = {f"{n}": 2 if n == 7 else 1 for n in range(24)}
+    answers = {"n": numbers, "few": few, "words": numbers | {"none": 3}, "even": {f"{n}": 1 for n in range(25)}}
+    made = {one.task: one for one in answer_figures({task: Counter(count) for task, count in answers.items()})}
+    assert [(bar.label, bar.n) for bar in made["n"].bars[:2]] == [("1 to 7.12", 8), ("7.12 to 13.2", 6)]
+    assert [bar.n for bar in made["n"].bars][-1:] == [8]
+    assert (len(made["n"].bars), made["n"].shares, made["n"].rest) == (16, (), 0)
+    assert (made["few"].bars, made["few"].rest, made["few"].even, made["few"].n) == ((), 16, 1 / 24, 25)
+    assert [share.label for share in made["few"].shares] == ["7", "0", "1", "10", "11", "12", "13", "14"]
+    assert (made["words"].bars, made["words"].most, made["words"].rest) == ((), AnswerShare("none", 3), 94)
+    assert len(made["even"].bars) == 16
+    constant = answer_figures({"t": Counter({f"1.{'0' * n}": 1 for n in range(1, 26)})})
+    assert constant[0].bars == ()
+
+
+def test_guesses_are_those_of_the_best_attacker_of_each_split() -> None:
+    split = SimpleNamespace(n=4, chance=0.25, earned={"forest": 0.5, "prior": 0.5, "least": 0.1})
+    row: Any = SimpleNamespace(asked=split, released=SimpleNamespace(earned={}), debiased=None)
+    assert guesses(row) == [BestGuess("asked", 4, 0.25, 0.5, "prior")]
+
+
+def test_what_was_left_out_is_grouped_by_finding_the_most_frequent_first() -> None:
+    rows = [
+        Quarantine(unit=unit, stage="unify", file="", finding=name, message="", remedy="")
+        for unit, name in ("cb", "aa", "ba", "db", "eb")
+    ]
+    assert {name: [row.unit for row in own] for name, own in quarantined(rows).items()} == {
+        "b": ["c", "d", "e"],
+        "a": ["a", "b"],
+    }
+    assert list(quarantined(rows)) == ["b", "a"]
+    counted = sources([{"task": task, "scene": scene} for task, scene in (("t", "b/1"), ("t", "b/2"), ("s", "a/b/1"))])
+    assert counted == (["a", "b"], {"s": {"a": 1}, "t": {"b": 2}})
+
+
+def test_shares_are_percentages_and_bars() -> None:
+    percent, bar, cut = (environment_of_pages().filters[name] for name in ("percent", "bar", "cut"))
+    told: dict[float, str] = {0: "0%", 0.0004: "<0.1%", 0.0005: "0.1%", 0.0994: "9.9%", 0.0996: "10%", 1: "100%"}
+    assert {share: percent(share) for share in told} == told
+    widths = [re.findall(r'part" width="(.*?)"', bar(share))[0] for share in (-0.5, 0.125, 2.0)]
+    assert widths == ["0.00", "12.50", "100.00"]
+    assert [re.findall(r"M(.*?),", bar(0.5, tick)) for tick in (None, -1, 0.25, 2)] == [
+        [],
+        ["0.00"],
+        ["25.00"],
+        ["100.00"],
+    ]
+    assert [cut("x" * n) for n in (90, 91)] == ["x" * 90, "x" * 90 + "…"]
+
+
+def test_reasons_come_by_task_the_most_frequent_first() -> None:
+    rows = reasons_of({"t": {"far": 1, "odd": 2, "even": 2}, "s": {"over_cap": 1}}, {"far": "it is"}, {"odd"})
+    assert [(row.task, row.reason, row.by, row.n) for row in rows] == [
+        ("s", "over_cap", CHOICE, 1), ("t", "even", RULE, 2), ("t", "odd", CHOICE, 2), ("t", "far", RULE, 1),
+    ]  # fmt: skip
+    assert [row.explanation for row in rows] == ["", "", "", "it is"]
 
 
 def test_findings_are_counted_by_name_the_most_frequent_first() -> None:
@@ -184,6 +264,8 @@ def test_the_near_miss_is_measured_nearest_to_its_limit(tmp_path: Path) -> None:
         row(6, "video_not_examined", None, None),
         row(7, "not_unique", 2.0, 1.0, scene="a/two"),
         row(8, "too_few", 5.0, None, scene="a/three"),
+        row(9, "above_ground", 0.3, 0.0, scene="a/four", unit="m"),  # of a limit of 0 as it was measured
+        row(10, "above_ground", 0.8, 1.0, scene="a/four", unit="m"),
     ]
     (tmp_path / "rejected").mkdir()
     pq.write_table(pa.Table.from_pylist(rows, REJECTIONS), tmp_path / "rejected" / FILE)
@@ -191,9 +273,13 @@ def test_the_near_miss_is_measured_nearest_to_its_limit(tmp_path: Path) -> None:
     assert {key: near.about for key, near in nearest.of_scenes.items()} == {
         ("a/one", "t"): ("3",),
         ("a/two", "t"): ("7",),
+        ("a/four", "t"): ("10",),
     }
     near = nearest.of_reasons["t", "near_sector_boundary"]
     assert (near.measured, near.limit, near.unit) == ("8.9", "10", "deg")
+    chosen, counts = some_of_each(tmp_path, 1)
+    assert [row["id"] for row in chosen] == [10, 2, 4, 5, 3, 8, 6]
+    assert (counts["not_unique"], counts["too_few"]) == (2, 1)
 
 
 def drawn_as(svg: str) -> str:
@@ -244,10 +330,18 @@ def test_every_near_miss_of_the_page_is_drawn(page: str) -> None:
 
 
 def test_numbers_are_told_apart_and_have_no_exponent() -> None:
-    assert distinct_digits(9.9996, 10.0) == ("9.9996", "10")
-    assert distinct_digits(2.0, 2.0) == ("2", "2")
-    assert distinct_digits(1.0000000123, 1.0) == ("1.00000001", "1")
-    assert [significant_digits(value) for value in (0.00001234, 123456.0, 0.0)] == ["0.00001234", "123456", "0"]
+    values = (8.94123456, 9.99612345, 9.99961234, 9.99999991234, 9.999999999981234, 10.0)
+    told = ["8.94", "9.996", "9.99961", "9.99999991", "9.99999999998", "10"]
+    assert [distinct_digits(value, 10.0) for value in values] == [(own, "10") for own in told]
+    told = {
+        0.0000123456: "0.00001235",
+        0.00012: "0.00012",
+        1.23456: "1.235",
+        123456.0: "123456",
+        -1e5: "-100000",
+        0.0: "0",
+    }
+    assert {value: significant_digits(value) for value in told} == told
 
 
 def test_the_draw_takes_all_tasks_in_turn_and_depends_on_ids_alone() -> None:

@@ -122,7 +122,7 @@ def test_a_clip_ends_with_the_frame_on_screen_then(until_s: float, tmp_path: Pat
     video = tmp_path / "one.mp4"
     video.write_bytes(encode((np.roll(picture(i // 2), 4 * i, axis=1) for i in range(90)), 30, 0, CLIPS).raw)
     _, whole = decode(video.read_bytes())
-    cut = clip(video, until_s, 30)
+    cut = clip(video, until_s, 30, 0)
     container, images = decode(cut.raw)
     assert cut.frames == len(images) == min(90, math.floor(until_s * 30 + 1e-9) + 1)
     assert all(np.array_equal(a, b) for a, b in zip(images, whole, strict=False))
@@ -130,7 +130,7 @@ def test_a_clip_ends_with_the_frame_on_screen_then(until_s: float, tmp_path: Pat
     last_shown_s = (len(images) - 1) / 30
     assert last_shown_s <= until_s + 1e-9
     assert until_s > 3 or until_s - last_shown_s < 1 / 30
-    assert clip(video, until_s, 30) == cut
+    assert clip(video, until_s, 30, 0) == cut
 
 
 @pytest.mark.parametrize("from_s", [1, 2])
@@ -190,6 +190,7 @@ def test_a_folder_is_told_from_that_of_the_release(tmp_path: Path) -> None:
     (tmp_path / "made/d.mp4").write_bytes(b"no video")
     one, two, three, four = found(tmp_path, rows)
     assert (one.same, one.differ) == (0, (0, 6, 12, 19))
+    assert [one.same for one in (two, three, four)] == [0, 0, 0]
     assert two.problem == "has 21 frames, and that of the release 20"
     assert three.problem == "is missing"
     assert four.problem.startswith("not a readable video") or "cannot be read" in four.problem
@@ -197,10 +198,12 @@ def test_a_folder_is_told_from_that_of_the_release(tmp_path: Path) -> None:
 
 def test_sampled_videos_have_the_very_frames_and_are_enough(tmp_path: Path) -> None:
     rows = sampled_rows(film(tmp_path, "made/a"), "made/a", 10, [1, 8], 20)
-    written = list(write_sampled(tmp_path, tmp_path / "out", rows))
+    twins = [{"id": 5, "scene": "made/a", "frames": [3, 7]}, {"id": 6, "scene": "made/b", "frames": [1]}]
+    written = list(write_sampled(tmp_path, tmp_path / "out", rows, twins))
     assert [(one.video, one.same, one.differ) for one in written] == [
         ("1_frame/made/a.mp4", 1, ()),
         ("8_frame/made/a.mp4", 8, ()),
+        ("twins/made/a/5.mp4", 2, ()),
     ]
     assert all(one.is_same for one in found(tmp_path / "out", rows))  # without the delivered video beside them
     film(tmp_path, "made/a", brighter=3)
