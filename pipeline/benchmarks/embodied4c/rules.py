@@ -212,7 +212,7 @@ class ExamRules(FlightRules):
     heading_margin_deg: Degrees = Field(
         default=10.0, lt=45, gt=0, description="between a heading and the border of its class"
     )
-    lane_margin_m: Metres = Field(default=0.3, gt=0, description="between a thing's middle and the border of its lane")
+    lane_margin_m: Metres = Field(default=0.3, gt=0, description="between what stands on the ground and its border")
     # In the air
     climbing_mps: float = Field(
         default=0.5, le=1000, gt=0, description="up or down at least, of who climbs or descends"

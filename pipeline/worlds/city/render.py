@@ -185,10 +185,10 @@ def _sky(toward: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 
 def _is_window(point: FloatArray, normal: FloatArray, foot_m: FloatArray, storey_m: FloatArray) -> BoolArray:
-    """One in each storey but the lowest, every four metres along the wall."""
+    """One in each storey, every four metres along the wall: whoever counts their rows counts the storeys."""
     along = (point[:, 1] * normal[:, 0] - point[:, 0] * normal[:, 1]) % _WINDOW_M / _WINDOW_M
-    storey, above = np.divmod((point[:, 2] - foot_m) / storey_m, 1.0)
-    return np.asarray((np.abs(along - 0.5) < 0.25) & (np.abs(above - 0.55) < 0.25) & (storey >= 1))
+    above = (point[:, 2] - foot_m) / storey_m % 1.0
+    return np.asarray((np.abs(along - 0.5) < 0.25) & (np.abs(above - 0.55) < 0.25))
 
 
 def _chequer(point: FloatArray) -> BoolArray:

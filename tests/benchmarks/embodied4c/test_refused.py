@@ -22,6 +22,7 @@ from tests.benchmarks.embodied4c.planted import (
     times,
     turning,
 )
+from tests.benchmarks.embodied4c.test_author import FILM
 from tests.benchmarks.urbanvideo.flights import Move, flight, mark, motion
 
 CUBE = (0.05, 0.05, 0.05)
@@ -230,8 +231,10 @@ def test_the_lane_of_another() -> None:
 
     assert refusal(of(110, 3.5, *fork)) == ("several_lanes", 2, 1, "lanes")
     assert of(110, 0, *fork)["answer"] == "in the same lane"
-    # 1.75 - 1.5 from the border of its lane; and in two lanes of which one is not ours.
-    assert refusal(of(110, -1.5, *fork)) == ("near_lane_border", 0.25, 0.3, "m")
+    # Of its 2 m of width 1.6 and 1.58 are left of the border at -1.75 m; and in two lanes of which one is not ours.
+    assert of(110, -1.15, *fork)["answer"] == "in the same lane"
+    assert refusal(of(110, -1.17, *fork)) == ("between_lanes", 0.79, 0.8, "share")
+    assert of(100.1, 0, *fork)["answer"] == "in the same lane", "where its next part begins there is no border"
     assert refusal(of(85, 0, *fork, lane("joining", 80, 100, 1.0))) == ("several_lanes", 2, 1, "lanes")
 
 
@@ -256,11 +259,12 @@ def test_who_crosses_our_way_is_not_in_our_lane(yaw_deg: float, told: tuple[Any,
 
 
 def test_on_the_border_of_the_road() -> None:
-    """The road is 10 m wide: at 5.2 m from its middle one stands 0.2 m beside it, at 5.4 m surely off it."""
+    """The road is 10 m wide: one is surely off it 0.3 m beside it, or if drawn, where the dot of 2 m is beside it."""
 
-    def ground(y: float) -> Any:
+    def ground(y: float, filmed: bool = True) -> Any:
         crossing = drives.Crossing(id="1", outline=outline(60, 64, -5, 5))
         scene = drive(actor("pedestrian", 20, y), drivable=(outline(-10, 80, -5, 5),), crossings=(crossing,))
+        scene = scene.model_copy(update={"video": FILM if filmed else None})
         return of_kind(scene, "TP", "tp_ground")["2.00", "pedestrian"]
 
     def under(first_x: float, last_x: float) -> Any:
@@ -274,6 +278,8 @@ def test_on_the_border_of_the_road() -> None:
     assert under(23, 27)["answer"] == "on the roadway"
     assert refusal(ground(5.2)) == ("near_ground_border", 0.2, 0.3, "m")
     assert ground(5.4)["answer"] == "off the roadway"
+    assert refusal(ground(5.9, filmed=False)) == ("near_ground_border", 0.9, 1.0, "m")
+    assert ground(6.1, filmed=False)["answer"] == "off the roadway"
     assert ground(0.0)["answer"] == "on the roadway"
 
 

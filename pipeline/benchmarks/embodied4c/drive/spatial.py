@@ -30,9 +30,11 @@ from pipeline.benchmarks.embodied4c.drive.view import DriveExam, Lanes
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.geometry.footprints import Rectangles, gap_m
 from pipeline.worlds.drive.facts import PEOPLE, ROAD_USERS, VEHICLES
+from pipeline.worlds.drive.view import DOT_M
 
 RADII_M: Final = (10, 15, 20, 25, 30, 40, 50)
 RADII_ASKED: Final = 2  # of each kind
+LANE_SHARE_MIN: Final = 0.8  # of a vehicle in its lane: half of a car, and two pixels of a drawn film
 COUNTED_USUALLY: Final = 3.5  # of a kind within them, in the mean of the times at which any is
 
 
@@ -55,7 +57,7 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
     if not lanes.by_id or not view.ego_moves:
         return
     for moment, index in enumerate(view.moments.tolist()):
-        own, own_border_m = lanes.of(view.ego_m[index], float(view.ego_yaw_deg[index]))
+        own, border_m = lanes.of(view.ego_m[index], float(view.ego_yaw_deg[index]))
         rows: list[set[str]] = []
         if len(own) == 1:
             row = lanes.row(own[0])
@@ -66,7 +68,7 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
             one = case(view, "lc_lane", moment, (ref.key,), ref, thing=ref.in_words)
             one.require("in_no_lane", len(own), ">=", 1, "lanes")
             one.require("several_lanes", len(own), "<=", 1, "lanes")
-            theirs, border_m = lanes.of(view.place_m[ref.actor, index], float(view.yaw_deg[ref.actor, index]))
+            theirs, _ = lanes.of(view.place_m[ref.actor, index], float(view.yaw_deg[ref.actor, index]))
             one.require("several_lanes", len(theirs), "<=", 1, "lanes")
             turn = float(view.heading_deg[ref.actor, index])
             one.fact("heading", ref.words, turn, "deg")
@@ -74,7 +76,12 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
             found = [n for n, row in enumerate(rows) if along and len(theirs) == 1 and theirs[0].id in row]
             one.require("other_lane", len(found), ">=", 1, "lanes")
             one.require("several_lanes", len(found), "<=", 1, "lanes")
-            one.require("near_lane_border", float(np.fmin(border_m, own_border_m)), ">=", view.rules.lane_margin_m, "m")
+            one.require("near_lane_border", border_m, ">=", view.rules.lane_margin_m, "m")
+            body = view.footprints(index).corners()[ref.actor]
+            if found and np.isfinite(body).all():
+                box, lane = shapely.Polygon(body), lanes.surface(lanes.row(theirs[0]))
+                share = shapely.area(shapely.intersection(box, lane)) / shapely.area(box)
+                one.require("between_lanes", float(share), ">=", LANE_SHARE_MIN, "share")
             mark_all(view, one, ref)
             yield choose(one, found[0]) if found else one
 
@@ -158,10 +165,13 @@ def ground_under(view: DriveExam) -> Iterator[ExamCase]:
         index = int(view.moments[moment])
         at = shapely.Point(view.place_m[ref.actor, index, :2])
         one = case(view, "tp_ground", moment, (ref.key,), ref, thing=ref.in_words)
-        # A vehicle that is on two of them is on neither; people stand on a point.
-        body = at if ref.kind in PEOPLE else shapely.Polygon(view.footprints(index).corners()[ref.actor])
+        # A vehicle that is on two of them is on neither; people stand on a point, but a dot hides a border under it.
+        is_dot = view.scene.video is None and bool(view.drawn_marks(index).is_dot[ref.actor])
+        at_point = is_dot or ref.kind in PEOPLE
+        body = at if at_point else shapely.Polygon(view.footprints(index).corners()[ref.actor])
         margin = min(float(shapely.distance(area.boundary, body)) for area in (roads, crossings))
-        one.require("near_ground_border", margin, ">=", view.rules.lane_margin_m, "m")
+        least = max(view.rules.lane_margin_m, DOT_M / 2 if is_dot else 0)
+        one.require("near_ground_border", margin, ">=", least, "m")
         mark_all(view, one, ref)
         yield choose(one, 0 if crossings.contains(at) else 1 if roads.contains(at) else 2)
 

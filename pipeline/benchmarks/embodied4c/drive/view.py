@@ -221,9 +221,10 @@ class Lanes:
     def __init__(self, view: DriveView) -> None:
         self.view = view
         self.by_id = {lane.id: lane for lane in view.facts.lanes}
+        self._surfaces: dict[frozenset[str], shapely.Geometry] = {}
 
     def of(self, place: FloatArray, yaw_deg: float) -> tuple[list[Lane], float]:
-        """The lanes that a vehicle is in and heads along, and how far (m) its middle is from the border of the one.
+        """The lanes that a vehicle is in and heads along, and how far (m) its middle is from the sides of the one.
 
         Within junctions there are several, and beside the road there is none: the distance is then NaN.
         """
@@ -234,8 +235,16 @@ class Lanes:
         lanes = [self.view.facts.lanes[row] for row in found]
         if len(found) != 1:
             return lanes, np.nan
-        border = self.view.lane_polygons[found[0]].boundary
+        border = self.surface(self.row(lanes[0])).boundary  # not where its next part begins
         return lanes, float(shapely.distance(border, shapely.Point(place[:2])))
+
+    def surface(self, names: Iterable[str]) -> shapely.Geometry:
+        """The ground of lanes, by their ids."""
+        key = frozenset(names)
+        if key not in self._surfaces:
+            polygons = zip(self.view.facts.lanes, self.view.lane_polygons, strict=True)
+            self._surfaces[key] = shapely.union_all([polygon.buffer(0) for lane, polygon in polygons if lane.id in key])
+        return self._surfaces[key]
 
     def at(self, row: int) -> Lane:
         """The lane of a row of `DriveView.lanes_at`."""
