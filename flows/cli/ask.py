@@ -25,7 +25,7 @@ from pipeline.engine.config import settings_of
 from pipeline.llm.base import Image, Message, ModelSpec, Part, Request, Text, user
 from pipeline.llm.budget import Money
 from pipeline.llm.client import Account
-from pipeline.llm.failures import ModelError
+from pipeline.llm.failures import CUT, DOWN, HOPELESS, ModelError
 from pipeline.llm.visual_inputs import takes_visuals, visual_inputs
 from pipeline.questions.asking import AgentEpisode, AskedOf, Asking, PromptTurn, QuestionPrompt, StepPrompt
 from pipeline.questions.published import Published, published_rows, read_rows
@@ -38,6 +38,7 @@ CACHE: Final = ".sqlite"
 RECORDING: Final = ".recording.jsonl"
 ABOUT: Final = ".about.json"
 FAILURES: Final = 3  # in words
+LASTING: Final = (HOPELESS - {DOWN}) | {"bad_request", CUT}  # the same request fails again
 _KEPT_VIDEOS: Final = 4  # of which the frames are kept: questions come in the order of their scenes
 
 
@@ -120,9 +121,12 @@ def ask(
     for row in failed[:FAILURES]:
         console.print(f"Question {row['id']}: {row['failure']}: {row['message']}")
     if failed:
-        console.print("Run the same command again: it asks only what has no reply yet.")
+        lasting = any(row["failure"] in LASTING for row in failed)
+        again = "Remove the cause, then run the same command again" if lasting else "Run the same command again"
+        console.print(f"{again}: it asks only what has no reply yet.")
     options = (f" --split {asked.split}" if asked.split else "") + " --only-asked" * (len(rows) < len(every))
-    console.print(f"Next: scan2qa score {name} {out} --release {asked.release}{options}")
+    if len(failed) < len(rows):
+        console.print(f"Next: scan2qa score {name} {out} --release {asked.release}{options}")
     print_json(told | {"failed": _failures(rows), "replies": str(out)})
     return not failed
 
@@ -229,7 +233,8 @@ class _Put:
         if missing:
             raise ConfigError(
                 f"{missing[0]} is missing ({len(missing)} of {len(files)} files); name the folder of the videos with "
-                f"--videos ({self._videos}). Those of frame budgets and twins are made by: scan2qa frames write"
+                f"--videos ({self._videos}). scan2qa videos make writes them from raw data, and scan2qa frames write "
+                "those of frame budgets and twins; --without-scene asks from the text alone"
             )
 
     def about(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from pipeline.reading.reader import Reader
 from pipeline.worlds.registry import READERS, examined
 
 PROFILE: Final = "official"  # what is published is held against
+LEFT_OUT_SHOWN: Final = 20  # rows of a file
 
 
 def audit(
@@ -100,14 +101,16 @@ def _listed(readers: Sequence[Reader], meta: Path) -> tuple[Reader, Listing]:
 
 
 def _show_left_out(rows: Sequence[LeftOut], path: Path) -> None:
-    """Each row that was left out, and what to do about it."""
+    """The first rows that were left out, and what to do about each."""
     if not rows:
         return
     console.print(f"\nLeft out of {path}: {len(rows)}", style="yellow")
-    for row in rows:
+    for row in rows[:LEFT_OUT_SHOWN]:
         name = f" (question {row.id})" if row.id else ""
         line = f"- row {row.row}{name}: {row.finding}: {row.message}. Remedy: {row.remedy}"
         console.print(" ".join(line.split()))
+    if len(rows) > LEFT_OUT_SHOWN:
+        console.print(f"… {len(rows) - LEFT_OUT_SHOWN} more: --out FILE.csv has each of them, with status left_out")
 
 
 def _show_coverage(counts: Mapping[str, Coverage], misses: Sequence[Miss], title: str) -> None:

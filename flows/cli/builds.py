@@ -1,6 +1,5 @@
 """The command `scan2qa builds`: lists the builds of a folder."""
 
-import fcntl
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from flows.cli.output.tables import numbers, print_table
 from flows.orchestration.saved_build import SAVED_FILE, UNFINISHED_FILE, SavedBuild, read_saved_build
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import released_files
-from pipeline.engine.lease import LOCK_FILE
+from pipeline.engine.lease import is_running
 from pipeline.engine.manifest import Entry, read_manifest, read_quarantine
 from pipeline.release.history import candidate
 from pipeline.stages.registry import STAGES
@@ -59,10 +58,8 @@ def questions_in(folder: Path) -> int | None:
 
 def _state(folder: Path, manifest: Mapping[tuple[str, str], Entry]) -> str:
     try:
-        with (folder / LOCK_FILE).open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return "running"
+        if is_running(folder):
+            return "running"
     except OSError:
         return "not started"
     if not manifest:

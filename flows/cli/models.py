@@ -77,4 +77,5 @@ def model_session(spec: ModelSpec, cache: Path, recording: Path, limit_cost: flo
     if spec.provider != "replay":
         with ReplyCache(cache) as kept:
             n = record(kept, spec.provider, spec.model, recording)
-        console.print(f"{count_of(n, 'reply')} of {spec.name}: {recording}")
+        if n:
+            console.print(f"{count_of(n, 'reply')} of {spec.name}: {recording}")

@@ -76,12 +76,15 @@ def compare(name: str, out: Path) -> None:
         print_listing(ReleaseListing("Marks: Spearman's rank correlation", ("", "n", "rho", "p"), found))
         return
     said = [{n: row["mark"].strip() for n, row in sheet.items() if row["mark"].strip()} for sheet in sheets]
+    for n, own in enumerate(said, start=1):
+        if not own:
+            raise ConfigError(f"{out / f'person_{n}.csv'}: no mark is filled in; fill in the column mark")
     errors = errors_of(name)
     unknown = sorted({label for own in said for label in own.values()} - errors.keys())
     if unknown:
         raise ConfigError(f"{out}: {unknown[0]!r} is no error; one of {', '.join(errors)}")
     counts = [Counter(own.values()) for own in said]
-    shares = [[f"{c[label] / max(c.total(), 1):.0%} of {c.total()}" for c in counts] for label in errors]
+    shares = [[f"{c[label] / c.total():.0%} of {c.total()}" for c in counts] for label in errors]
     lines = [(errors[label], *own) for label, own in zip(errors, shares, strict=True)]
     both = said[0].keys() & said[1].keys()
     same = sum(said[0][n] == said[1][n] for n in both)

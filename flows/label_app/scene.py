@@ -333,7 +333,7 @@ class FixLabels:
             elif normal(left.label) != item.category:
                 drafts.append({"target": "category", **about, "expect": told, "set": normal(left.label)})
             elif left.place != _placed(item).place:
-                drafts.append({"target": "box", **about, "expect": told, "set": _part(_drawn(left))})
+                drafts.append({"target": "box", **about, **_changed(item, left)})
         for box in new:
             if id(box) not in taken:
                 name = normal(box.label)
@@ -384,6 +384,17 @@ def _placed(item: SceneObject) -> PlacedBox:
 
 def _drawn(box: PlacedBox) -> tuple[Any, Any, Any]:
     return box.center, box.size, box.rows
+
+
+def _changed(item: SceneObject, box: PlacedBox) -> dict[str, Any]:
+    """What of an object's box was drawn otherwise; its own axes stay where only their order or sign differs."""
+    axes = np.array(item.box.axes)
+    order = np.abs(axes @ box.rows.T)
+    turned = not np.allclose(order, order.round(), atol=1e-6)
+    before = _part((item.box.center, item.box.lengths, axes))
+    after = _part(_drawn(box) if turned else (box.center, order.round() @ box.size, axes))
+    changed = [name for name in after if after[name] != before[name]]
+    return {"expect": {name: before[name] for name in changed}, "set": {name: after[name] for name in changed}}
 
 
 def _part(box: tuple[Any, Any, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from pipeline.core.errors import ConfigError, require_extra
 from pipeline.core.plugins import folders
 from pipeline.engine.change_causes import changes
 from pipeline.engine.config import BuildConfig, load_config
+from pipeline.engine.lease import is_running
 from pipeline.engine.manifest import read_manifest, read_quarantine
 from pipeline.engine.run import Execute
 from pipeline.llm.providers import check_installed
@@ -94,6 +95,8 @@ def resolve_build(request: BuildRequest, *, write: bool, needs_root: bool = True
     require_extra("finetune" if config.blind.finetune else None, "blind.finetune")
     stop_spinner()
     _print_saved(request, saved, config, given)
+    if not request.roots:
+        _print_outranked(request.path, config, saved)
     start_spinner("Looking for what has changed")
     roots = {name: root_at(str(root)) for name, root in config.roots.items() if name not in given} | given
     if not roots and needs_root:
@@ -127,7 +130,7 @@ def _resolve_settings(request: BuildRequest) -> tuple[BuildConfig, Path, SavedBu
         saved, unfinished = read_saved_build(folder), read_saved_build(folder, UNFINISHED_FILE)
         if not saved.at:  # nothing has succeeded yet
             saved, file = unfinished, UNFINISHED_FILE
-        elif unfinished.at and unfinished.unsaid() != saved.unsaid():
+        elif unfinished.at and unfinished.unsaid() != saved.unsaid() and not _is_running(folder):
             stop_spinner()
             said = f"The run started at {unfinished.at} UTC has not finished or built no scene"
             arguments = unfinished.unsaid() or "none"
@@ -140,6 +143,12 @@ def _resolve_settings(request: BuildRequest) -> tuple[BuildConfig, Path, SavedBu
         raise ConfigError(f"{folder / file}: {error}; correct it there, or start without it: --forget") from error
     _refuse_another(folder, saved, config, "build")
     return config, folder, saved, settings
+
+
+def _is_running(folder: Path) -> bool:
+    with suppress(OSError):  # no lock of a build
+        return is_running(folder)
+    return False
 
 
 def _refuse_another(folder: Path, saved: SavedBuild, config: BuildConfig, key: str) -> None:
@@ -155,6 +164,15 @@ def _print_saved(request: BuildRequest, saved: SavedBuild, config: BuildConfig, 
         now = {"roots": written(roots), **config.resolved()}
         for change in changes({"roots": saved.roots, **saved.configured}, now):
             console.print(f"Changed since last time: {change}")
+
+
+def _print_outranked(path: Path, config: BuildConfig, saved: SavedBuild) -> None:
+    """Says which roots of a configuration are not used, since others of the same readers were saved before."""
+    for name in sorted(config.roots.keys() & saved.roots.keys()):
+        own = written({name: root_at(str(config.roots[name]))})[name]
+        if own != saved.roots[name]:
+            reason = f"{saved.roots[name]} was given as --root and is saved with the build"
+            console.print(f"{path}: its root {name}={own} is not used: {reason}; give --root {name}={own}, or --forget")
 
 
 def _refuse_samples(folder: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml
 
+from pipeline.engine.config import BuildConfig
 from pipeline.engine.inputs import FIX
 from pipeline.engine.manifest import RESULTS, Entry, Lineage, read_lineage, read_manifest
 from pipeline.engine.plan import WHOLE
@@ -238,7 +239,17 @@ def _inputs(before: Entry, after: Entry) -> Iterator[str]:
 def _settings(before: Entry, after: Entry, then: Lineage, now: Lineage) -> Iterator[str]:
     one, other = then.config.get(before.config), now.config.get(after.config)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        yield from changes(one, other, f"{after.stage}.")
+        found = dict[str, str]()
+        for change in changes(one, other):
+            key, _, values = change.partition(" ")
+            section = key.partition(".")[0]
+            if section == "rules":  # as they are resolved; the setting may stand beside them
+                key = f"generate.{key}"
+            elif section not in BuildConfig.model_fields:
+                key = f"{after.stage}.{key}"
+            if not found.get(key) or section == "rules":
+                found[key] = f"{key} {values}"
+        yield from found.values()
 
 
 def _code(one: Mapping[str, str], other: Mapping[str, str], *, explained: bool) -> Iterator[str]:
@@ -255,6 +266,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -
     """Every key of which the value differs, with both values."""
     for key in [*before, *(key for key in after if key not in before)]:
         one, other = before.get(key), after.get(key)
+        one, other = (list(side) if isinstance(side, tuple) else side for side in (one, other))
         if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
             one, other = ({str(number): value for number, value in enumerate(values)} for values in (one, other))
         if isinstance(one, Mapping) and isinstance(other, Mapping):

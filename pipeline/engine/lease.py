@@ -74,6 +74,16 @@ def leased(folder: Path) -> Iterator[Lease]:
                 path.unlink(missing_ok=True)
 
 
+def is_running(folder: Path) -> bool:
+    """Whether a build of this machine holds the lock of a folder. Raises OSError where no build was ever there."""
+    try:
+        with (folder / LOCK_FILE).open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
+
+
 def _lock(file: IO[str], path: Path) -> bool:
     """Takes the kernel's lock; whether the file system has such locks."""
     try:

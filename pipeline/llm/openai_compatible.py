@@ -116,6 +116,8 @@ def read_completion(completion: Any) -> Reply:
     error = getattr(completion, "error", None) or getattr(choice, "error", None)
     if error:
         raise _told_as_success(error, usage)
+    if choice is None:
+        raise ModelError("malformed", "the server's reply has no choices", passing=True, usage=usage)
     try:
         return _read(choice, usage)
     except (ValueError, AttributeError, TypeError, IndexError) as fault:

@@ -137,6 +137,8 @@ def read_rows(path: Path) -> list[Any]:
             rows = [json.loads(line) for line in lines if line.strip()]
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: no such file") from error
+    except IsADirectoryError as error:
+        raise ConfigError(f"{path}: is a folder; give a file, of a release data/test-….parquet") from error
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise ConfigError(f"{path}: cannot be read as .jsonl, .json or .parquet: {error}") from error
     if not isinstance(rows, list):

@@ -11,6 +11,7 @@ from pipeline.engine.change_causes import (
     ReleaseLineage,
     _of_scene,
     _relevant,
+    differences,
     explained,
     with_causes,
 )
@@ -56,6 +57,18 @@ def test_each_difference_has_a_name(changed: dict[str, object], reasons: tuple[s
     before = replace(BEFORE, output=object())
     after = replace(BEFORE, **({"key": "k2", "inputs": "i2", "why": "input"} | changed))
     assert explained(after, before, NOW, THEN).reasons == reasons
+
+
+def test_a_setting_is_one_cause_under_the_key_that_one_types() -> None:
+    before = {"select": {"cap": 6}, "generate": {"rules": {}}, "form": {"size": (640, 480)}, "rules": {"margin": 10.0}}
+    after = {"select": {"cap": 2}, "generate": {"rules": {"margin": 15}}, "form": {"size": [640, 480]}}
+    lineages = (Lineage({"c1": before}, {}), Lineage({"c2": after | {"rules": {"margin": 15.0}, "own": 1}}, {}))
+    asked = replace(BEFORE, stage="export", key="k2", why="config")
+    assert differences(asked, replace(asked, config="c2"), *lineages) == (
+        "config: select.cap 6 -> 2",
+        "config: generate.rules.margin 10.0 -> 15.0",
+        "config: export.own not set -> 1",
+    )
 
 
 def test_what_never_ran_and_what_is_there() -> None:

@@ -139,6 +139,8 @@ def test_what_failed_is_told_and_asked_again(scan2qa: Cli, build: Path) -> None:
         rows = [json.loads(line) for line in (build / "r.jsonl").read_text().splitlines()]
         assert {row["answer"] for row in rows} == {None}
         assert all(row["failure"] and row["message"] for row in rows)
+        assert "run the same command again: it asks only" in run.out
+        assert "Next: scan2qa score" not in run.out, "nothing to score"
         sent = len(server.records())
         assert asked(scan2qa, build, server, "--without-scene", model="bad").code == 3
         assert len(server.records()) > sent

@@ -71,6 +71,17 @@ def test_what_changes_is_said(scan2qa: Cli, root: str, out: Path) -> None:
     assert not list((out / "release").rglob(SAVED_FILE)), "a release has no date"
 
 
+@pytest.mark.usefixtures("built")
+def test_a_root_of_the_configuration_that_a_saved_one_replaces_is_named(
+    scan2qa: Cli, root: str, out: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "mine.yaml"
+    own.write_text(f"benchmark: vsi\nbuild: vsi\nroots: {{vsi_meta: {tmp_path}}}\n")
+    run = scan2qa("build", own, "--out", out, "--dry-run")
+    assert f"{own}: its root vsi_meta={tmp_path} is not used: " in run.out
+    assert "is not used" not in scan2qa("build", own, "--root", root, "--out", out, "--dry-run").out
+
+
 def test_forgetting_starts_from_the_configuration(scan2qa: Cli, root: str, out: Path) -> None:
     scan2qa("build", "vsi", "--root", root, "--out", out, *COUNTING)
     run = scan2qa("build", "vsi", "--root", root, "--out", out, "--forget")

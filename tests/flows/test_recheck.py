@@ -82,6 +82,8 @@ def test_wrong_replies_get_labels(tmp_path: Path, capsys: pytest.CaptureFixture[
     pq.write_table(pa.Table.from_pylist(marked), file)
     recheck("vsi", "errors", [file], questions, 100, out)
     assert len((out / "key.csv").read_text(encoding="utf-8").splitlines()) == 1 + 3, "below half of the highest mark"
+    with pytest.raises(ConfigError, match=r"person_1\.csv: no mark is filled in"):
+        compare("vsi", out)
     filled(out / "person_1.csv", ["perception", "relations", "perception"])
     filled(out / "person_2.csv", ["perception", "", "frames"])
     compare("vsi", out)

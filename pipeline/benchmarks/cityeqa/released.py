@@ -77,8 +77,8 @@ def read_released(path: Path) -> tuple[list[ReleasedTask], list[LeftOut]]:
     Raises ConfigError where the file cannot be read or has no row at all.
     """
     rows = read_rows(path)
-    if not rows:
-        raise ConfigError(f"{path}: holds no tasks; give a file in the columns {', '.join(COLUMNS)}")
+    if not any(isinstance(row, dict) and row.keys() >= {*POSES} for row in rows):
+        raise ConfigError(f"{path}: holds no tasks of CityEQA; give a file in the columns {', '.join(COLUMNS)}")
     tasks: list[ReleasedTask] = []
     left_out: list[LeftOut] = []
     first: dict[int | str, ReleasedTask] = {}

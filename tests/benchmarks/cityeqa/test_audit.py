@@ -283,7 +283,9 @@ def test_a_row_that_is_none(tmp_path: Path) -> None:
     assert [row.finding for row in examined(tmp_path, task(), 7, None).left_out] == ["not_a_row"] * 2
 
 
-@pytest.mark.parametrize(("text", "message"), [("{", "cannot be read"), ("{}", "not a list"), ("[]", "holds no tasks")])
+@pytest.mark.parametrize(
+    ("text", "message"), [("{", "cannot be read"), ("{}", "not a list"), ('[{"id": 1}]', "holds no tasks of CityEQA")]
+)
 def test_a_file_without_tasks(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "tasks.json").write_text(text)
     with pytest.raises(ConfigError, match=message):

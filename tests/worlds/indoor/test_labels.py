@@ -369,6 +369,8 @@ def test_what_is_drawn_over_a_scene_of_a_build_becomes_its_fixes(tmp_path: Path)
     with pytest.raises(ChangedError):
         labels.write(DrawnBoxes(digest="older", objects=drawn, complete=True))
     told = {(e.fix.target, e.fix.of, getattr(e.fix, "instance", None)) for e in read_fixes([tmp_path], FIXES)[1:]}
+    moved = next(e.fix for e in read_fixes([tmp_path], FIXES) if e.fix.target == "box")
+    assert moved.set.model_dump(exclude_none=True) == {"center_m": (3.2, 0.0, 0.5)}, "its sides and axes stay"
     assert told == {("box", "table", 1), ("category", "sofa", None), ("add_object", "chair", None),
         ("drop_object", "lamp", None)}  # fmt: skip
     assert before.decode() in path.read_text()
