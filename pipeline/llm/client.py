@@ -17,15 +17,7 @@ from pipeline.core.errors import Scan2qaError
 from pipeline.llm.base import ModelSpec, Price, Provider, ProviderTerms, Reply, Request, Usage
 from pipeline.llm.budget import NO_CAP, BudgetGuard, likely_input, most_usage
 from pipeline.llm.cache import ReplyCache, request_key
-from pipeline.llm.failures import (
-    CUT,
-    MIN_SECRET_CHARS,
-    RATE_LIMITED,
-    TIMEOUT,
-    UNSUPPORTED,
-    ModelError,
-    redact,
-)
+from pipeline.llm.failures import CUT, MIN_SECRET_CHARS, RATE_LIMITED, TIMEOUT, UNSUPPORTED, ModelError, redact
 from pipeline.llm.providers import open_provider
 from pipeline.llm.rate_limit import RateLimiter
 from pipeline.llm.replies import check_finish, check_schema

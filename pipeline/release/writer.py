@@ -48,19 +48,10 @@ from pipeline.release.contents import (
     verdicts_digest,
     with_turns,
 )
-from pipeline.release.media import (
-    VIDEO_FOLDER,
-    MediaTable,
-    link_or_copy,
-    media_table,
-    place_media,
-)
+from pipeline.release.media import VIDEO_FOLDER, MediaTable, link_or_copy, media_table, place_media
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
 from pipeline.release.released import checksums
-from pipeline.release.tables import (
-    SCHEMA_METADATA,
-    columns_of,
-)
+from pipeline.release.tables import SCHEMA_METADATA, columns_of
 from pipeline.release.terms import TERMS_FILE, licences
 from pipeline.review.reviewed import Reviewed
 from pipeline.review.verdicts import STATES

@@ -20,14 +20,7 @@ from pipeline.worlds.registry import WORLDS
 from tests.engine.findings_in_code import findings, nodes, trees
 from tests.reference import pages as reference
 from tests.reference.drawings import MOST_BYTES, picture
-from tests.reference.examples import (
-    ANY,
-    EXAMPLES,
-    FINDINGS,
-    everything,
-    findings_of,
-    read_examples,
-)
+from tests.reference.examples import ANY, EXAMPLES, FINDINGS, everything, findings_of, read_examples
 from tests.reference.pages import PICTURES, WITHOUT_FILE, references
 from tests.reference.python_api import python_api
 

@@ -12,15 +12,7 @@ from pipeline.review.mends import QuestionEdit, mended_item, mended_row, problem
 from pipeline.review.review_bundle import CATEGORY_CHECK, SCENE_CHECK, ReviewItem, content_of, make_review_bundle
 from pipeline.review.review_queue import LEASE_S, Board
 from pipeline.review.reviewed import Reviewed, read_verdicts, review, states_of, verdicts_table
-from pipeline.review.verdicts import (
-    COMMON,
-    REVIEWERS,
-    ReviewVerdict,
-    consensus_of,
-    matches,
-    read_answer,
-    verdicts_of,
-)
+from pipeline.review.verdicts import COMMON, REVIEWERS, ReviewVerdict, consensus_of, matches, read_answer, verdicts_of
 from pipeline.worlds.world import CategoryShown
 from tests.review.made import AT, OPTIONS, ROOM, SALT, event, item_of, question, rooms, truth_of
 

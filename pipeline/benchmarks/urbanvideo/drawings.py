@@ -7,14 +7,7 @@ import numpy as np
 import shapely
 
 from pipeline.benchmarks.benchmark import DeliveredVideo, Drawings
-from pipeline.benchmarks.urbanvideo.map_drawing import (
-    DrawnMap,
-    MapDrawing,
-    NamedMark,
-    facts,
-    heights,
-    nose,
-)
+from pipeline.benchmarks.urbanvideo.map_drawing import DrawnMap, MapDrawing, NamedMark, facts, heights, nose
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.maps import ROW_SEPARATOR
 from pipeline.core.arrays import FloatArray

@@ -12,18 +12,7 @@ from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_table
 from pipeline.samples.common.city_plan import ROOFS, Color, Planted, planted
 from pipeline.samples.panorama.scene import FACADE, GLASS, LEAVES, PLAIN, STRIPES, StreetScene, spread
-from pipeline.samples.panorama.towns import (
-    ALIKE,
-    COLORS,
-    KINDS,
-    UNIT_M,
-    WALL_M,
-    PlantedSpot,
-    Town,
-    box,
-    fronts,
-    houses,
-)
+from pipeline.samples.panorama.towns import ALIKE, COLORS, KINDS, UNIT_M, WALL_M, PlantedSpot, Town, box, fronts, houses
 
 CAMERA_M: Final = 2.5  # above the ground
 _GAP_M: Final = 1.0

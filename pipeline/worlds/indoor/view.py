@@ -16,15 +16,7 @@ from pipeline.geometry.boxes import closest_distance_m, closest_points, plan_dis
 from pipeline.geometry.grids import SampledBoxes
 from pipeline.questions.gate import NamedThing, ShownScene, alike, are_lookalikes, named_rules
 from pipeline.questions.rules import Check, Fact, check, first_broken
-from pipeline.worlds.indoor.facts import (
-    SCALE,
-    SIGHT,
-    UPRIGHT,
-    BudgetFrames,
-    IndoorScene,
-    SceneObject,
-    frames_without,
-)
+from pipeline.worlds.indoor.facts import SCALE, SIGHT, UPRIGHT, BudgetFrames, IndoorScene, SceneObject, frames_without
 
 # Needs a count; at least one box; exactly one instance; at least one instance that the video shows.
 Slot = Literal["counted", "boxed", "unique", "seen"]

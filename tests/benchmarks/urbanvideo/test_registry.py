@@ -10,17 +10,7 @@ from pipeline.core.tables import CANDIDATES
 from pipeline.core.templates import load_template
 from pipeline.worlds.flight.facts import FlightScene
 from pipeline.worlds.flight.view import FlightView
-from tests.benchmarks.urbanvideo.flights import (
-    finding,
-    flight,
-    judged,
-    mark,
-    motion,
-    random_flight,
-    refusal,
-    row,
-    rows,
-)
+from tests.benchmarks.urbanvideo.flights import finding, flight, judged, mark, motion, random_flight, refusal, row, rows
 from tests.tables import candidates
 
 RELEASED = (

@@ -15,14 +15,7 @@ from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.schema import Origin
 from pipeline.core.tables import selected_questions
 from pipeline.questions.selection import select
-from pipeline.samples.flight.write import (
-    FlightTruth,
-    PlantedLandmark,
-    PlantedMove,
-    PlantedPoses,
-    PlantedStep,
-    Solid,
-)
+from pipeline.samples.flight.write import FlightTruth, PlantedLandmark, PlantedMove, PlantedPoses, PlantedStep, Solid
 from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Landmark, Sighting
 from pipeline.worlds.flight.view import FlightView
 from tests.bench.real_flights import MOVEMENT, observed, write

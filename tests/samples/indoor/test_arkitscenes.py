@@ -10,14 +10,7 @@ import pytest
 
 from pipeline.samples.indoor.truth import SceneTruth
 from tests.conftest import Samples
-from tests.oracles.public_tools import (
-    TenFpsDataLoader,
-    backproject,
-    compute_box_3d,
-    read_ply,
-    turned_upright,
-    xyz,
-)
+from tests.oracles.public_tools import TenFpsDataLoader, backproject, compute_box_3d, read_ply, turned_upright, xyz
 from tests.samples.indoor.conftest import off_mesh_m, outside_m, shown_points
 
 SKY = {"49900001": "Left", "49900002": "Right", "49900003": "Down"}

@@ -22,16 +22,7 @@ from pipeline.geometry.angles import turned_about_z
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.reader import Reader
 from pipeline.worlds.drive import quality_checks
-from pipeline.worlds.drive.facts import (
-    Actor,
-    ActorTrack,
-    Controls,
-    DriveCamera,
-    DriveScene,
-    Ego,
-    Lane,
-    VehicleBox,
-)
+from pipeline.worlds.drive.facts import Actor, ActorTrack, Controls, DriveCamera, DriveScene, Ego, Lane, VehicleBox
 from pipeline.worlds.drive.quality_checks import beyond, examine
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.readers.carla import Carla

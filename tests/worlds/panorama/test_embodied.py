@@ -17,14 +17,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.geometry.equirect import Sphere
 from pipeline.geometry.views import PinholeView
 from pipeline.scoring.predictions import read_predictions
-from pipeline.worlds.panorama.embodied import (
-    Action,
-    ActionRefusedError,
-    EmbodiedView,
-    Environment,
-    Fov,
-    ViewPose,
-)
+from pipeline.worlds.panorama.embodied import Action, ActionRefusedError, EmbodiedView, Environment, Fov, ViewPose
 from tests.worlds.panorama.panoramas import jpeg, texture
 
 SIZE = (64, 48)

@@ -20,16 +20,7 @@ from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.footage import Footage
 from pipeline.reading.reader import ExpectedFile, Reader
-from pipeline.worlds.drive.facts import (
-    ARGOVERSE2,
-    CATEGORIES,
-    TIME_STEP_S,
-    Actor,
-    Drive,
-    DriveScene,
-    Ego,
-    VehicleBox,
-)
+from pipeline.worlds.drive.facts import ARGOVERSE2, CATEGORIES, TIME_STEP_S, Actor, Drive, DriveScene, Ego, VehicleBox
 from pipeline.worlds.drive.readers import tracking
 from pipeline.worlds.drive.readers.argoverse2_parts import (
     CAMERAS,

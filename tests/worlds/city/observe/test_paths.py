@@ -9,13 +9,13 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.benchmarks.cityeqa.agent import FREE, SOLID, UNKNOWN, FrontierMap
 from pipeline.core.arrays import BoolArray
 from pipeline.reading.maps.city_thing import CityThing
 from pipeline.worlds.city import paths as module
 from pipeline.worlds.city import street_frontage as frontage_module
 from pipeline.worlds.city import walk as walk_module
 from pipeline.worlds.city.facts import Pose, Street
-from pipeline.worlds.city.frontier import FREE, SOLID, UNKNOWN, FrontierMap
 from pipeline.worlds.city.occluders import Occluders
 from pipeline.worlds.city.paths import FreeSpace, Paths, Slab
 from pipeline.worlds.city.street_frontage import StreetFrontage, lines_of, street_frontage

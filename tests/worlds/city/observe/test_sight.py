@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import shapely
 
+from pipeline.benchmarks.cityeqa.agent import SHOWN_M, SIDE_M
 from pipeline.core.arrays import FloatArray
 from pipeline.geometry.bearings import picture_xy
 from pipeline.reading.maps.city_thing import CityThing
 from pipeline.worlds.city import render
 from pipeline.worlds.city.facts import City
-from pipeline.worlds.city.frontier import SHOWN_M, SIDE_M
 from pipeline.worlds.city.occluders import (
     GLASS,
     Occluders,
