@@ -105,6 +105,7 @@ class PointThingSize(NamedTuple):
 _TABLE: Final = load_table("city/looks")
 SIZES: Final[Mapping[str, PointThingSize]] = {kind: PointThingSize(*size) for kind, size in _TABLE["sizes"].items()}
 FLAT: Final = frozenset(_TABLE["flat"])
+PLAIN: Final = frozenset(_TABLE["plain"])  # kinds that no shape tells
 SHAPES: Final[Mapping[str, Sequence[Sequence[Any]]]] = _TABLE["shapes"]  # of vehicles, by noun or kind
 VEHICLES: Final = ("car", "van", "truck", "bus")  # kinds
 USUAL_RGB: Final[Mapping[str, tuple[int, int, int]]] = {kind: tuple(rgb) for kind, rgb in _TABLE["colours"].items()}

@@ -13,7 +13,7 @@ import shapely
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.drawing.fonts import font
 from pipeline.geometry.raycasting import RayScene
-from pipeline.reading.maps.city_thing import BUILDING, SHOP, SURFACES, USUAL_RGB, CityThing
+from pipeline.reading.maps.city_thing import BUILDING, PLAIN, SHOP, SURFACES, USUAL_RGB, CityThing
 from pipeline.worlds.city.facts import City
 from pipeline.worlds.city.occluders import SPACE, Occluders, prism_mesh
 from pipeline.worlds.city.visibility import GROUND_M, HEIGHT, WIDTH, pixel_rays
@@ -144,7 +144,7 @@ class CityRenderer:
         return np.where(inside[:, None], _GROUND, _OUTSIDE) * np.where(line, _LINE, 1.0)[:, None]
 
     def _signs(self, thing: IntArray) -> tuple[RenderedSign, ...]:
-        """The signs that are large enough, from left to right."""
+        """The signs that are large enough, and what plain boxes stand for, from left to right."""
         found: list[RenderedSign] = []
         there = np.unique(thing[thing >= 0]).tolist()
         for i in sorted(there, key=lambda i: self._kind[i] == SHOP):  # words on a board stand on that
@@ -154,7 +154,8 @@ class CityRenderer:
             if share * (np.ptp(row) + 1) < READABLE_PX:
                 continue
             known = {sign.words for sign in found}
-            lines = [words for words in (own.text if own.text not in known else None, own.type_shown) if words]
+            kind = own.noun if own.kind in PLAIN else own.type_shown
+            lines = [words for words in (own.text if own.text not in known else None, kind) if words]
             x, y = int(column.mean()), int(row.mean())
             found += [RenderedSign(words, x, y + n * _LINE_PX) for n, words in enumerate(lines)]
         return tuple(sorted(found, key=lambda sign: (sign.column, sign.row, sign.words)))

@@ -209,7 +209,7 @@ def test_signs_are_read_from_near_by_alone() -> None:
 
 @pytest.mark.slow  # Open3D is loaded
 def test_a_shop_shows_its_name_once_and_its_type() -> None:
-    """What a map alone states, nobody can see: of a shop called CALLOWAY, that it sells books."""
+    """What a map alone states, nobody can see: of a shop called CALLOWAY, that it sells books; of a box, its kind."""
     board = point("b", "signboard", 45, 39.8, facing_deg=180.0, sign="Éclair", base_m=3.5)
     for more in ({"name": "Éclair"}, {"sign": "Éclair"}):
         front = point("f", "shop", 45, 39.8, noun="bakery", facing_deg=180.0).model_copy(update=more)
@@ -217,6 +217,9 @@ def test_a_shop_shows_its_name_once_and_its_type() -> None:
             signs = CityRenderer(city(house("h", 40, 40, 10, 8, 9.0), *things)).shoot(POSE).signs
             assert [sign.words for sign in signs] == ["Éclair", "bakery"]
             assert signs[0].row < signs[1].row - 10
+    for kind, noun, words in (("statue", "monument", ["monument"]), ("bench", "bench", ["bench"]), ("car", "jeep", [])):
+        box = point("b", kind, 45, 20, noun=noun)
+        assert [sign.words for sign in CityRenderer(city(box)).shoot(POSE).signs] == words
     plain = point("f", "shop", 45, 39.8, facing_deg=180.0).model_copy(update={"name": "Éclair"})
     assert [sign.words for sign in CityRenderer(city(plain)).shoot(POSE).signs] == ["Éclair"]
 
