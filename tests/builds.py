@@ -1,5 +1,7 @@
 """Builds in a temporary folder, without an orchestrator and through the command line."""
 
+from __future__ import annotations
+
 import atexit
 import json
 import os

@@ -7,6 +7,8 @@ They are the words of the presets' translated names: whole names, and words of a
 share ("shop" and its like are left out). Words with one of the table's beginnings are told by it already.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import textwrap

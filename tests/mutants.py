@@ -8,6 +8,8 @@ the quickest first, in a fork of the process that has collected them; a mutant o
 room, imported anew. Seed and code decide which mutants are drawn.
 """
 
+from __future__ import annotations
+
 import argparse
 import ast
 import gc

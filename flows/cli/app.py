@@ -3,6 +3,8 @@
 The implementation of a command is imported when it runs, so that help and typing mistakes are answered at once.
 """
 
+from __future__ import annotations
+
 import errno
 import json
 import sys

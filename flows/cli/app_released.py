@@ -1,5 +1,7 @@
 """Commands on built or published questions: show, compare, audit and score them."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated
 

@@ -1,5 +1,7 @@
 """The commands `scan2qa convert` and `scan2qa converters`: other formats as neutral scene folders."""
 
+from __future__ import annotations
+
 import re
 import shutil
 from pathlib import Path

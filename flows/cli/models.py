@@ -1,5 +1,7 @@
 """Models that commands ask: their replies are kept beside what the command writes, and recorded."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

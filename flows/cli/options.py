@@ -1,5 +1,7 @@
 """Options that several commands take, and how commands end."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated, Final, Literal
 

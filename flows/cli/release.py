@@ -1,5 +1,7 @@
 """The command `scan2qa release`: shows what the gates of a build found, and releases a candidate that failed some."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Reads the release of a build: its newest release, and the scenes behind it."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

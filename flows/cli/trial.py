@@ -1,5 +1,7 @@
 """The command `scan2qa trial`: prepares questions of a build for people to answer from the videos."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from pathlib import Path
 from typing import Final

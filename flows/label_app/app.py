@@ -3,6 +3,8 @@
 Asked for proposals, a detector or a vision model says what pictures show; answers are untrusted, and proposals alone.
 """
 
+from __future__ import annotations
+
 import asyncio
 import base64
 import hashlib

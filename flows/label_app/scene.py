@@ -3,6 +3,8 @@
 A scene of a build is shown likewise: what is drawn over its boxes becomes fixes that the build takes.
 """
 
+from __future__ import annotations
+
 import hashlib
 import re
 from collections import defaultdict

@@ -8,6 +8,8 @@ Runs of a deployment are cancelled with a signal by the worker or server process
 command line started have no such process.
 """
 
+from __future__ import annotations
+
 import atexit
 import os
 import re

@@ -1,5 +1,7 @@
 """The routes of the review page. Every form works without scripts; with scripts the video keeps playing."""
 
+from __future__ import annotations
+
 import asyncio
 import base64
 import hashlib

@@ -3,6 +3,8 @@
 Each error names the place, the finding and the remedy.
 """
 
+from __future__ import annotations
+
 import errno
 import sys
 import traceback

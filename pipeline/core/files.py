@@ -1,5 +1,7 @@
 """Opens, reads and writes files: regular files only, written atomically."""
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import io

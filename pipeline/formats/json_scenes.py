@@ -1,5 +1,7 @@
 """Takes a large JSON object or list of scenes apart, scene by scene, and survives a file that breaks off."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re

@@ -3,6 +3,8 @@
 Nothing here looks up or calls what a pickle names (`formats/pickles.py`).
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass, field
 from math import prod

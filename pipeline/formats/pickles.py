@@ -5,6 +5,8 @@ nothing, calls nothing that a pickle names, and knows each class only by its nam
 name. The opcodes come from `pickletools.genops`, which only takes bytes apart (protocols 2 to 5).
 """
 
+from __future__ import annotations
+
 import pickletools
 from collections.abc import Callable, Collection
 from typing import Any, Final

@@ -9,6 +9,8 @@ beyond `MOST` each thing is combined only with the things of the lowest digest b
 displaces few tuples, and nothing is left out altogether.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, permutations

@@ -1,5 +1,7 @@
 """Tasks that yield their candidates one by one: each case gathers its evidence and keeps the first rule it breaks."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Final, Self, TypeVar

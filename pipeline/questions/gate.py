@@ -6,6 +6,8 @@ passes that names what is not in the picture, what has a double there, or what t
 asks for a number more exactly than it can be read.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache

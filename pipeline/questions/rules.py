@@ -4,6 +4,8 @@ There is one engine for both kinds of tasks. `Measure` is one number about one c
 same about a whole batch, as arrays. Both become the same evidence (`tables.EVIDENCE`) and the same `Rejection`.
 """
 
+from __future__ import annotations
+
 import math
 import operator
 from collections.abc import Iterable, Sequence

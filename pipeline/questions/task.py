@@ -1,5 +1,7 @@
 """The `Task` protocol: one type of question, with its candidates, its wording and the form of its answers."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Named findings about unified metadata: what is wrong, where, by how much, and what to do."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections import Counter

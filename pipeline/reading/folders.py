@@ -1,5 +1,7 @@
 """Scene folders below a root: which there are, which split they belong to, and a stamp that tells them changed."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,5 +1,7 @@
 """What a release holds: the selected questions sorted out, the rows of its tables, and the counts of its summary."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

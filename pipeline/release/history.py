@@ -11,6 +11,8 @@ place. Of the older releases so many are kept as the build says. Only files that
 removed.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import shutil

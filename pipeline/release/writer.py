@@ -1,5 +1,7 @@
 """The release folder: configurations of the splits, a dataset card, and checksums written last."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

@@ -1,5 +1,7 @@
 """Texts for users, messages too, read like a native technical writer's; no link of the documentation leads nowhere."""
 
+from __future__ import annotations
+
 import ast
 import os
 import re

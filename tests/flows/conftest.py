@@ -1,5 +1,7 @@
 """An object store for the tests: a real server that speaks S3."""
 
+from __future__ import annotations
+
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The command `scan2qa`: what it ends with, and the one clear line it says when it cannot."""
 
+from __future__ import annotations
+
 import errno
 import json
 import os

@@ -3,6 +3,8 @@
 Those that need no more than metadata of rooms also run; other tests run the rest of the commands.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import shlex

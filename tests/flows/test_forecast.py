@@ -1,5 +1,7 @@
 """What is foreseen of a build, against what comes of it."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """A temporary Prefect server that does not start, or dies in mid-build, costs its states and nothing else."""
 
+from __future__ import annotations
+
 import atexit
 import json
 import os

@@ -1,5 +1,7 @@
 """Builds as Prefect flows: what they may be given, how they end, what they show; and builds by the clock."""
 
+from __future__ import annotations
+
 import inspect
 from pathlib import Path
 from types import ModuleType

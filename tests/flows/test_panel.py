@@ -1,5 +1,7 @@
 """`scan2qa panel` against servers on the loopback interface."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Iterator

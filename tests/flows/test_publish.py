@@ -1,5 +1,7 @@
 """The command `scan2qa publish`: what must hold before a release is published."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from pathlib import Path

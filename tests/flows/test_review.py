@@ -1,5 +1,7 @@
 """From a build to its reviewers and back: the pack, the import, stage `review`, the release, and a rebuild."""
 
+from __future__ import annotations
+
 import csv
 import json
 import re

@@ -1,5 +1,7 @@
 """Signals end the real command at once, with one line, and leave no process and lose nothing."""
 
+from __future__ import annotations
+
 import os
 import pty
 import signal

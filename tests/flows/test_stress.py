@@ -1,5 +1,7 @@
 """`scan2qa stress-test`, on made files and on the released one."""
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,5 +1,7 @@
 """`scan2qa track`."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from pathlib import Path

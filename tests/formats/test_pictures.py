@@ -1,5 +1,7 @@
 """Pictures: their heads against what Pillow wrote, JPEGs without anything besides, and those of a video by number."""
 
+from __future__ import annotations
+
 import io
 import struct
 from pathlib import Path

@@ -1,5 +1,7 @@
 """What fuzzing found is read again: each file is refused in the declared way, or read within its bounds."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

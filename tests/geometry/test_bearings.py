@@ -1,5 +1,7 @@
 """Bearings, elevations, picture coordinates and distances: hand-computed, and properties of the world."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,5 +1,7 @@
 """Colours and their words."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 

@@ -1,5 +1,7 @@
 """Upright rectangles on the ground, held against shapely's polygons."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 import shapely

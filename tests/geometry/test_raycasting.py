@@ -1,5 +1,7 @@
 """First hits of rays."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 

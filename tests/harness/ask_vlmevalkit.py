@@ -4,6 +4,8 @@
 of model, dataset and message.
 """
 
+from __future__ import annotations
+
 import json
 import runpy
 import sys

@@ -1,5 +1,7 @@
 """A planted key turns up nowhere: not in logs, cache, replies, failures or tracebacks, whatever the server repeats."""
 
+from __future__ import annotations
+
 import logging
 import pickle
 import traceback

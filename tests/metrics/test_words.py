@@ -1,5 +1,7 @@
 """Replies in words: what they state, and the names that they name."""
 
+from __future__ import annotations
+
 import pytest
 
 from pipeline.metrics.replies import json_objects

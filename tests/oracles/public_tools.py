@@ -3,6 +3,8 @@
 Nothing here imports the product.
 """
 
+from __future__ import annotations
+
 import csv
 import io
 import json

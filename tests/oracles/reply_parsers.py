@@ -1,5 +1,7 @@
 """How two evaluation kits read a reply: their own functions."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tests.harness.stand_ins import one_file

@@ -1,5 +1,7 @@
 """The browser of the tests of both pages."""
 
+from __future__ import annotations
+
 import shutil
 from collections.abc import Iterator
 from typing import Final

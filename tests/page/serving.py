@@ -3,6 +3,8 @@
 python -m tests.page.serving FOLDER PORT ITEMS
 """
 
+from __future__ import annotations
+
 import contextlib
 import socket
 import sys

@@ -1,5 +1,7 @@
 """The page over HTTP: what it refuses, what it keeps to itself, and what it stores."""
 
+from __future__ import annotations
+
 import os
 import re
 import sqlite3

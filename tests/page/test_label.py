@@ -1,5 +1,7 @@
 """The page to label: what it refuses, what it writes, and a person who draws, pulls and names a box in Chromium."""
 
+from __future__ import annotations
+
 import base64
 import json
 import re

@@ -1,5 +1,7 @@
 """The page to write routes: what it offers, what it refuses with which words, and the file that a build reads."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Cities, scores and places: hand-computed, and what holds for any roads."""
 
+from __future__ import annotations
+
 import csv
 import io
 import json

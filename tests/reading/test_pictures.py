@@ -1,5 +1,7 @@
 """Pictures in files as a video, and checks of boxes that readers share."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Generates the reference of the Python API for plug-in packages from signatures and docstrings."""
 
+from __future__ import annotations
+
 import inspect
 import re
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """What changed between two releases, and why: on builds of rooms whose corrections are known."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Callable

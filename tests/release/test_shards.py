@@ -1,5 +1,7 @@
 """A release in shards: the same rows, counts and words as in one file, and every reader takes all of its files."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil

@@ -1,5 +1,7 @@
 """Training examples: rationales that prove, scenes that no benchmark has, even answers, forms that loaders read."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import subprocess

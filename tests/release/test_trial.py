@@ -1,5 +1,7 @@
 """Trials: spread over tasks and scenes, nothing of the truth in what is handed out, marked as the benchmark scores."""
 
+from __future__ import annotations
+
 import csv
 import io
 from collections import Counter

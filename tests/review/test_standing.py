@@ -1,5 +1,7 @@
 """Events to verdicts, verdicts to where a question stands, and who is given what next."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

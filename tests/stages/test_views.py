@@ -1,5 +1,7 @@
 """Stage `views`, from a panorama that tells where it was taken to the files of a release that do not."""
 
+from __future__ import annotations
+
 import hashlib
 import io
 import json

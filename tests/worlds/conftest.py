@@ -1,5 +1,7 @@
 """The sample drives and episodes, written once, and read."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """CityEQA."""
 
+from __future__ import annotations
+
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark, SceneViews

@@ -1,5 +1,7 @@
 """A city as the tasks of CityEQA see it: its things by what they are called, what poses show, where agents can go."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace

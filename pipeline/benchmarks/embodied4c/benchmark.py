@@ -1,5 +1,7 @@
 """Embodied4C."""
 
+from __future__ import annotations
+
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark

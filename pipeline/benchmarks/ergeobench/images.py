@@ -1,5 +1,7 @@
 """The pictures that a question shows, as its evidence tells them, and their names in a release."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -1,5 +1,7 @@
 """UrbanVideo-Bench."""
 
+from __future__ import annotations
+
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark

@@ -5,6 +5,8 @@ themselves, for pyulog and pymavlink print to the terminal, wait for ever on som
 6 s to decode an hour at 50 Hz; the tests hold the tables against theirs.
 """
 
+from __future__ import annotations
+
 import codecs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

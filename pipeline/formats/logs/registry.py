@@ -1,5 +1,7 @@
 """Readers of flight logs: one per format, chosen by content."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Final
 

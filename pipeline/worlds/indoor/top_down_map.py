@@ -3,6 +3,8 @@
 Also a scan in space: its boxes, its mesh and the way of the camera.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from itertools import product
 

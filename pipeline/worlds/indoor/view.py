@@ -1,5 +1,7 @@
 """A scan as arrays, as its tasks see it."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property

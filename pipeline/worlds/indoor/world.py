@@ -1,5 +1,7 @@
 """The world of indoor scans."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, Final
 

@@ -1,5 +1,7 @@
 """The world of panoramas."""
 
+from __future__ import annotations
+
 from typing import Final
 
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig

@@ -1,5 +1,7 @@
 """Agents that know nothing of how tasks are made: one looks everywhere, one goes by the words alone."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Questions over planted and real logs of all embodiments, answered again by oracles: the same but for rounding."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path

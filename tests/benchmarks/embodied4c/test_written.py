@@ -1,5 +1,7 @@
 """The domain-far bank, questions that people wrote, and the released columns."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

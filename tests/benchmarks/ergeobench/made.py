@@ -1,5 +1,7 @@
 """Panoramas made by hand: facts alone, no pictures."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Hand-computed flights on both sides of every limit."""
 
+from __future__ import annotations
+
 import math
 import re
 from typing import Any

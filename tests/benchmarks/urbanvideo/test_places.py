@@ -1,5 +1,7 @@
 """Distances among many landmarks, against every one of them measured."""
 
+from __future__ import annotations
+
 import re
 
 import numpy as np

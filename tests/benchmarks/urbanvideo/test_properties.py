@@ -1,5 +1,7 @@
 """Properties of the world: turned or moved it has the same answers, mirrored left and right change places."""
 
+from __future__ import annotations
+
 import re
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Small binary logs made by hand, and what damage does to a log."""
 
+from __future__ import annotations
+
 import struct
 import time
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,5 +1,7 @@
 """Airdata, Litchi and PhantomHelp tables."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,7 @@
 """AirSim recordings: a real one, tables made by hand, and damage."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np

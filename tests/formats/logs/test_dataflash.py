@@ -1,5 +1,7 @@
 """ArduPilot logs: a real second, pymavlink as the oracle, hand-made logs, and damage."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np

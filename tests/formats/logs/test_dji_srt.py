@@ -1,5 +1,7 @@
 """DJI subtitles in all their dialects."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """ULog: the real simulated hop, pyulog as the oracle, hand-made logs, and damage."""
 
+from __future__ import annotations
+
 import struct
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Telemetry logs: a real cut one, pymavlink as the oracle, hand-made logs, and damage."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

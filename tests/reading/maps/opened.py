@@ -1,5 +1,7 @@
 """Map files written and read in one step."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

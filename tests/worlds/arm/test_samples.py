@@ -1,5 +1,7 @@
 """The sample episodes hold what was planted, by plain geometry."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,7 @@
 """What a map has of what its other entries tell of, by hand."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

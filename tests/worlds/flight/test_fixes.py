@@ -1,5 +1,7 @@
 """Corrections of flights."""
 
+from __future__ import annotations
+
 import json
 import shutil
 from pathlib import Path

@@ -1,5 +1,7 @@
 """A model looks at each category of a filmed scan: what it sees that boxes do not say is asked about no more."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Callable

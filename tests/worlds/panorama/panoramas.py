@@ -1,5 +1,7 @@
 """Small panoramas, made by hand."""
 
+from __future__ import annotations
+
 import io
 import json
 from pathlib import Path

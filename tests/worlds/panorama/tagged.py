@@ -1,5 +1,7 @@
 """Pictures with metadata, made by hand."""
 
+from __future__ import annotations
+
 import io
 import struct
 from typing import Any, Final

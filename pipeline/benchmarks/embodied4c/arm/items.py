@@ -1,5 +1,7 @@
 """Questions about the things of an episode: what they are (SEM) and how they lie (SPA)."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations, pairwise, product

@@ -4,6 +4,8 @@ A recording tells places. Which lane one is in is read from a map; which vehicle
 light is, nobody knows but who declares it (`KnownRoads`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

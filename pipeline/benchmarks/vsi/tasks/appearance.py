@@ -1,5 +1,7 @@
 """obj_appearance_order: in which order four categories first appear in the video."""
 
+from __future__ import annotations
+
 from itertools import permutations
 from math import comb
 

@@ -7,6 +7,8 @@ and depth lie where the datasets put them, below the folder of the file; without
 Wang et al., "EmbodiedScan" (CVPR 2024); conventions as in its own loader and ``euler_angles_to_matrix(…, "ZXY")``.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Depth of many frames as one mesh (TSDF fusion), and where its floor is."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 

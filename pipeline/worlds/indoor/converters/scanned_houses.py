@@ -1,5 +1,7 @@
 """Scanned houses with labelled boxes: Replica, Matterport3D, 3RScan."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -5,6 +5,8 @@ measured there: something that the mesh lacks then hides it. Where the mesh has 
 more like the picture of that camera than like pictures of other places.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 

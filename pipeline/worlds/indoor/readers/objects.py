@@ -6,6 +6,8 @@ the fewest vertices, of equally large ones the first of the file, as in ScanNet+
 (semantic/transforms/mesh.py, which sorts a vertex's instances by size).
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

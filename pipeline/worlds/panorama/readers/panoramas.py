@@ -9,6 +9,8 @@
 keys: slot, name, kind, attributes, distance_m, visible_share.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """A small flight and what a model may write about it."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Every rule on both sides of its limit."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """A model that is shown pictures, and a second one that answers what it wrote, over the real protocols."""
 
+from __future__ import annotations
+
 import base64
 import io
 import json

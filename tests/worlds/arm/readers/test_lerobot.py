@@ -1,5 +1,7 @@
 """LeRobot datasets: made ones as the format says, broken ones by name."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil

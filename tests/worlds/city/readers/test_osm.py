@@ -1,5 +1,7 @@
 """Cities of OpenStreetMap, as people extract them."""
 
+from __future__ import annotations
+
 import bz2
 import gzip
 import json

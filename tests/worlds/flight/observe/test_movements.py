@@ -1,5 +1,7 @@
 """Movement segments: planted movements are found, and nothing else is."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path

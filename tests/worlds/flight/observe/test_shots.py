@@ -1,5 +1,7 @@
 """Where a landmark is shown best: by hand, on a flight straight towards it."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 

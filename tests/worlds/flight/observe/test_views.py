@@ -1,5 +1,7 @@
 """When landmarks are in view: hand-computed, above a small city."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np

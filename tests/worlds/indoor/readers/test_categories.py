@@ -1,5 +1,7 @@
 """Curated categories: sound files, complete for ScanNet's label table, and reaching VSI-Bench's categories."""
 
+from __future__ import annotations
+
 import csv
 import json
 from pathlib import Path

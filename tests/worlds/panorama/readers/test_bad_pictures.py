@@ -1,5 +1,7 @@
 """Pictures and depth that cannot be used: each costs what rests on it, with file, finding and remedy."""
 
+from __future__ import annotations
+
 import io
 import os
 import struct

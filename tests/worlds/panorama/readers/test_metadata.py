@@ -1,5 +1,7 @@
 """What sources say of a panorama, which of them is believed, and what of it is not."""
 
+from __future__ import annotations
+
 import datetime
 import io
 import json
