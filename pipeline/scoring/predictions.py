@@ -151,6 +151,11 @@ def _json(raw: bytes) -> list[Any]:
         return [found]
     if isinstance(found, dict) and {"eval", "samples"} <= set(found) and isinstance(found["samples"], list):
         return found["samples"]
+    if isinstance(found, dict) and "eval" in found and "status" in found:
+        told = (found.get("error") or {}).get("message", "")
+        raise ValueError(
+            f"this run of inspect_ai ended as {found['status']} without a sample: {told or 'run it again'}"
+        )
     if not isinstance(found, list):
         is_of_lmms = isinstance(found, dict) and "results" in found
         hint = "; of lmms-eval give the samples (--log_samples)" if is_of_lmms else ""
@@ -181,6 +186,8 @@ _READERS: Final[dict[str, Callable[[bytes], list[Any]]]] = {
 
 PLAIN, TRAJECTORIES = "table of id and answer", "trajectories"
 LMMS_EVAL, VLMEVALKIT, INSPECT = "lmms-eval's samples", "VLMEvalKit's results", "inspect_ai's log"
+# How a tool begins the text that it writes for a reply where its request failed; it holds numbers (HTTP 401).
+_FAILED: Final = {LMMS_EVAL: "[LMMS_EVAL_REQUEST_FAILED", VLMEVALKIT: "Failed to obtain answer"}
 IDS: Final = ("id", "question_id", "Question_id")  # as the benchmarks name it
 REPLIES: Final = ("prediction", "answer")  # what has both, has the truth in the second
 _GOOD: Final = "columns id and answer, or a result file of lmms-eval (…_samples_….jsonl), VLMEvalKit or inspect_ai"
@@ -200,6 +207,7 @@ class PredictionRow:
         steps: whatever stands there; None: no trajectory.
         log: whatever stands there; None: no agent that looks about.
         is_cut: whether the reply fills a cell of a spreadsheet, so that its end is missing.
+        has_failed: whether the tool noted in its place that the request failed; ``reply`` is None then.
     """
 
     where: str
@@ -210,6 +218,7 @@ class PredictionRow:
     steps: Any = None
     log: Any = None
     is_cut: bool = False
+    has_failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -233,6 +242,8 @@ def read_predictions(paths: Sequence[Path]) -> Predictions:
             form = _form(raw, where)
             found.setdefault(form, where)
             said = _READ[form](raw, where)
+            if raw.get("error") if form == INSPECT else str(said.reply).startswith(_FAILED.get(form, ())):
+                said = replace(said, reply=None, has_failed=True)
             rows.append(replace(said, is_cut=True) if is_cut(path, said.reply) else said)
     if set(found) == {PLAIN, TRAJECTORIES}:  # an agent that answers without a step
         del found[PLAIN]

@@ -46,6 +46,7 @@ ID_CHARS: Final = 80  # of each
 LEFT_OUT: Final[Mapping[str, str]] = {
     "unknown_id": "no such question: not scored",
     "not_a_text": "a reply that is neither text nor number counts as no answer",
+    "request_failed": "the request to the model failed: counts as no answer; run these again",
     "bad_steps": "a trajectory that is no list of poses of six numbers is not measured",
 }
 COUNTED: Final[Mapping[str, str]] = {
@@ -111,6 +112,8 @@ def _answer(question: Published, row: PredictionRow | None, found: dict[str, lis
     if reply is not None and not _is_text_or_number(reply):
         found["not_a_text"].append(str(question.id))
         reply = None
+    elif row is not None and row.has_failed:
+        found["request_failed"].append(str(question.id))
     elif reply is None or (isinstance(reply, str) and not reply.strip()):
         found["unanswered"].append(str(question.id))
         reply = None

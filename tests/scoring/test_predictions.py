@@ -227,6 +227,27 @@ def test_other_folders_say_what_is_in_them(tmp_path: Path) -> None:
         read_predictions([tmp_path])
 
 
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        (
+            "m_samples_t.jsonl",
+            sample(id=1, filtered_resps="[LMMS_EVAL_REQUEST_FAILED after 5 retries] Error code: 401"),
+        ),
+        ("m.jsonl", {"index": 1, "prediction": "Failed to obtain answer via API."}),
+        ("log.json", {"id": 1, "epoch": 1, "output": {"completion": "B"}, "error": {"message": "timeout"}}),
+    ],
+)
+def test_a_request_that_failed_is_no_reply(name: str, row: dict[str, Any], tmp_path: Path) -> None:
+    log = {"status": "error", "eval": {}, "error": {"message": "no such model"}}
+    (tmp_path / name).write_text(json.dumps(log | {"samples": [row]} if name == "log.json" else row))
+    (found,) = read_predictions([tmp_path / name]).rows
+    assert (found.reply, found.has_failed) == (None, True)
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    with pytest.raises(ConfigError, match="ended as error without a sample: no such model"):
+        read_predictions([tmp_path / "log.json"])
+
+
 def test_replies_that_a_spreadsheet_cut_off_are_counted(tmp_path: Path) -> None:
     path, thoughts = tmp_path / "m.xlsx", "a" * CELL_MOST
     pd.DataFrame([{"index": 1, "prediction": thoughts}, {"index": 2, "prediction": "B"}]).to_excel(path, index=False)

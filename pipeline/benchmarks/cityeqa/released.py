@@ -80,7 +80,7 @@ def read_released(path: Path) -> tuple[list[ReleasedTask], list[LeftOut]]:
     """
     rows = read_rows(path)
     if not any(isinstance(row, dict) and row.keys() >= {*POSES} for row in rows):
-        raise ConfigError(f"{path}: holds no tasks of CityEQA; give a file in the columns {', '.join(COLUMNS)}")
+        raise ConfigError(f"{path}: holds no tasks of CityEQA, whose columns are {', '.join(COLUMNS)}")
     tasks: list[ReleasedTask] = []
     left_out: list[LeftOut] = []
     first: dict[int | str, ReleasedTask] = {}
