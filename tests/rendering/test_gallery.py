@@ -465,11 +465,11 @@ def test_a_row_of_the_list_has_what_filters_need() -> None:
 
 def test_doubts_are_those_about_what_a_question_names_first() -> None:
     found = [doubt(name, subject, "", "") for name, subject in (("one", "lamp"), ("two", "bed"), ("three", "sofa"))]
-    scene: Any = SimpleNamespace(findings=(*found, found[1].model_copy(update={"severity": "fixed"})))
+    scene: Any = SimpleNamespace(findings=(*found, found[1].model_copy(update={"name": "mended", "severity": "fixed"})))
     row: dict[str, Any] = defaultdict(lambda: None, operands=["bed"])
     shown: Any = None
     made = detail(shown, row, scene, [], None)
-    assert [one.name for one in made.doubts] == ["two", "two", "one", "three"]
+    assert [one.name for one in made.doubts] == ["two", "mended", "one", "three"]
     assert (made.touched, made.doubtful) == (2, ("two",))
 
 

@@ -117,35 +117,30 @@ def test_without_bars_the_picture_is_as_large_as_fits(source: tuple[int, int], e
     assert images[0].shape[:2] == expected[::-1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("until_s", [0.0, 0.1, 1.0, 1.5, 2.99, 3.0, 60.0])
-def test_a_clip_ends_with_the_frame_on_screen_then(until_s: float, tmp_path: Path) -> None:
-    """Every frame up to then, unchanged, and none behind it; none needs a later one."""
-    video = tmp_path / "one.mp4"
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[np.ndarray]]:
+    """A video of three seconds from which clips are cut, and its pictures."""
+    video = tmp_path_factory.mktemp("clips") / "one.mp4"
     video.write_bytes(encode((np.roll(picture(i // 2), 4 * i, axis=1) for i in range(90)), 30, 0, CLIPS).raw)
-    _, whole = decode(video.read_bytes())
-    cut = clip(video, until_s, 30, 0)
-    container, images = decode(cut.raw)
-    assert cut.frames == len(images) == min(90, math.floor(until_s * 30 + 1e-9) + 1)
-    assert all(np.array_equal(a, b) for a, b in zip(images, whole, strict=False))
-    assert container.streams.video[0].average_rate == 30
-    last_shown_s = (len(images) - 1) / 30
-    assert last_shown_s <= until_s + 1e-9
-    assert until_s > 3 or until_s - last_shown_s < 1 / 30
-    assert clip(video, until_s, 30, 0) == cut
+    return video, decode(video.read_bytes())[1]
 
 
-@pytest.mark.parametrize("from_s", [1, 2])
-def test_a_clip_begins_with_the_frame_on_screen_then(from_s: int, tmp_path: Path) -> None:
-    """Copied to the bit: its first frame needs none before it."""
-    video = tmp_path / "one.mp4"
-    video.write_bytes(encode((picture(i // 30) for i in range(90)), 30, 0, CLIPS).raw)
-    _, whole = decode(video.read_bytes())
-    cut = clip(video, 2.5, 30, from_s)
+@pytest.mark.parametrize(
+    ("from_s", "until_s", "shown"),
+    [(0, 0.0, 1), (0, 0.1, 4), (0, 1.0, 31), (0, 2.99, 90), (0, 60.0, 90), (1, 2.5, 46), (2, 2.5, 16)],
+)
+def test_a_clip_has_the_frames_on_screen_from_one_second_to_another(
+    from_s: int, until_s: float, shown: int, clips: tuple[Path, list[np.ndarray]]
+) -> None:
+    """Unchanged, and none before or behind them: none needs another."""
+    video, whole = clips
+    cut = clip(video, until_s, 30, from_s)
     container, images = decode(cut.raw)
-    assert len(images) == cut.frames == 76 - 30 * from_s
+    stream = container.streams.video[0]
+    assert cut.frames == len(images) == shown
     assert all(np.array_equal(a, b) for a, b in zip(images, whole[30 * from_s :], strict=False))
-    assert container.streams.video[0].start_time == 0
+    assert (stream.average_rate, stream.start_time) == (30, 0)
+    assert clip(video, until_s, 30, from_s) == cut
 
 
 # ---- the identity of sampled frames: what is written, and what a folder of other videos differs in

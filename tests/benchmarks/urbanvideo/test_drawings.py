@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from pipeline.benchmarks.urbanvideo.drawings import DRAWINGS
-from pipeline.benchmarks.urbanvideo.legends import _FRAME, LEGENDS, _cut, legends, map_pictures
+from pipeline.benchmarks.urbanvideo.legends import _FRAME, LEGENDS, _cut, _sheet, legends, map_pictures
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.benchmarks.urbanvideo.tasks.registry import URBAN_TASKS
 from pipeline.core.identity import digest
@@ -243,6 +243,17 @@ def test_a_landmark_is_cut_out_with_a_third_of_its_size_around_it(
     assert part.size == size
     y, x = np.nonzero((np.asarray(part) == _FRAME).all(2))
     assert (x.min(), y.min(), x.max(), y.max()) == pytest.approx(corners, abs=1.0)
+
+
+def test_pictures_of_a_legend_stand_side_by_side_in_squares_of_200_pixels_over_their_names() -> None:
+    wide, tall = (Image.new("RGB", size, "red") for size in ((200, 100), (50, 200)))
+    sheet = np.asarray(Image.open(io.BytesIO(_sheet({"i": wide, "l": tall}))).convert("RGB")).astype(int)
+    assert sheet.shape == (250, 436, 3)
+    red, ink = (sheet == (255, 0, 0)).all(2), sheet.max(2) < 128
+    assert np.flatnonzero(red.any(0)).tolist() == [*range(12, 212), *range(299, 349)]
+    assert [np.flatnonzero(red[:, x])[[0, -1]].tolist() for x in (12, 299)] == [[62, 161], [12, 211]]
+    assert np.nonzero(ink)[0].mean() == pytest.approx(225, abs=3)
+    assert np.unique(np.nonzero(ink)[1]) == pytest.approx([112, 324], abs=2)
 
 
 def test_they_are_drawn_in_that_mode_alone() -> None:

@@ -88,7 +88,7 @@ def says_all_of(text: str, other: str) -> bool:
     if not others or not others <= mine:
         return False
     more = mine - others
-    if more & NEGATIONS or any(word.isdigit() or word in NUMBERS for word in more):
+    if more & (NEGATIONS | content(" ".join(NUMBERS))) or any(map(str.isdigit, more)):
         return False
     if not more:
         return not _ORDER.search(normalized(text)) or _in_order(text) == _in_order(other)

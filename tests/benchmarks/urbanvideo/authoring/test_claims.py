@@ -95,6 +95,8 @@ def test_a_side_is_that_of_the_landmark_in_its_clause() -> None:
         ("To get above the roofs", "To get above the roofs around it", False),
         ("The red tower", "The tower", True),
         ("The tower", "The red tower", False),
+        ("The three towers", "The towers", False),
+        ("The 3 towers", "The towers", False),
         ("The park beside the tower", "The tower", False),
         ("The park beside the tower", "The tower beside the park", False),
         ("It turned left twice", "It turned left", True),
@@ -131,6 +133,7 @@ def test_the_form_of_a_question(question: str, form: Asks) -> None:
         ("Which landmark is in view at the start?", "The lighthouse", "The ferry terminal", None, 1),
         ("Which landmark is in view at the start?", "The lighthouse", "The ferry terminal", 12, 0),  # it is until 8 s
         ("Which landmark is in view at the start?", "The lighthouse", "A park by the terminal", None, 0),
+        ("What is in view?", "The lighthouse", "A red barge", None, 0),
         ("What is to the left of the drone?", "The ferry terminal", "The lighthouse", 4, 0),
         ("What is to the left of the drone?", "The lighthouse", "The ferry terminal", 4, 1),
         ("Where is the terminal?", "To the left of the drone", "Ahead of the drone", 4, 0),
@@ -148,6 +151,7 @@ def test_what_texts_say() -> None:
     assert stories("The tower rises ahead, and the drone ascends") == [["ascend"]]
     assert supposed_instead("Instead of ascending, could it turn left?") == ["ascending"]
     assert content("The drone avoids collisions") == content("To evade the crash")
+    assert content("It is tagging the tower") == content("It tags the tower")
     assert sides("a shift to the left") == []
 
 
