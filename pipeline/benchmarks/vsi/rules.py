@@ -37,6 +37,8 @@ class NameLists(Model):
             box smaller than the median by more than this may be that of a part; None: boxes are taken for whole.
         usual_cm: name -> least and most of the usual sizes, in centimetres, and the share of these that is asked.
         distance_shares: metres and the share that is asked of shorter distances, in ascending order.
+        ahead_factor: of hard directions at most so many times as many are ahead as behind, or the other way round, on
+            average in each scene; None: all are asked.
         sprawling: phrases in names of things that no box describes well, so that no distance to them is asked.
         overhead: phrases in names of things that relative distances do not name either.
     """
@@ -52,6 +54,7 @@ class NameLists(Model):
     whole_factor: Ratio | None = None
     usual_cm: dict[str, tuple[float, float, Share]] = Field(default_factory=dict)
     distance_shares: tuple[tuple[Metres, Share], ...] = ()
+    ahead_factor: Ratio | None = None
     sprawling: tuple[str, ...] = ()
     overhead: tuple[str, ...] = ()
 

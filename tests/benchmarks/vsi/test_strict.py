@@ -75,6 +75,26 @@ def test_short_distances_are_thinned(apart_m: float, share: float) -> None:
     assert list(shares(pair, "object_abs_distance").values()) == [share]
 
 
+@pytest.mark.parametrize(
+    ("places", "ahead", "behind", "share"),
+    [
+        (((-1, 5), (-4, 7), (-6, -7), (-2, 4), (-4, 6), (-9, 9)), 12, 2, 1 / 3),
+        (((1, -2), (9, -6), (8, -8), (2, 2), (8, -4), (8, 3)), 4, 2, 1.0),
+        (((0, 0), (0, 4), (3, 8), (5, 5), (-4, 8)), 6, 0, 0.0),
+    ],
+)
+def test_twice_as_many_hard_directions_are_ahead_as_behind(places: Any, ahead: int, behind: int, share: float) -> None:
+    """Most scans have none behind, and how many a scan asks would tell."""
+    names = ("easel", "globe", "anvil", "lantern", "barrel", "trunk")
+    scene = make_scene([cube(name, x, y, 0.2) for name, (x, y) in zip(names, places, strict=False)])
+    hard = TASKS["object_rel_direction_hard"]
+    found = hard.candidates(IndoorView(scene, PROFILES["strict"])).to_pylist()
+    asked = Counter((row["answer"].split("-")[0], row["share"]) for row in found if row["reason"] is None)
+    assert asked == +Counter({("front", share): ahead, ("back", 1.0): behind})
+    official = hard.candidates(IndoorView(scene, PROFILES["official"])).to_pylist()
+    assert {row["share"] for row in official if row["reason"] is None} == {None}
+
+
 def test_what_people_take_for_one_another_is_not_asked_about() -> None:
     scene = make_scene(
         [

@@ -228,6 +228,7 @@ class RelDirection(SampledTask[ScanView]):
         return Answers(
             truth=truth,
             checks=tuple(checks),
+            share=self._share(view, truth, np.logical_and.reduce([one.ok for one in checks])),
             facts=(
                 Fact("bearing", view.categories[asked], bearing, "deg"),
                 Fact("distance", view.pair_names(standing, facing), pairs[0], "m"),
@@ -235,6 +236,15 @@ class RelDirection(SampledTask[ScanView]):
                 Fact("distance", view.pair_names(facing, asked), pairs[2], "m"),
             ),
         )
+
+    def _share(self, view: ScanView, truth: StrArray, asked: BoolArray) -> FloatArray | None:
+        """The share (n,) that is asked: of hard directions less of what a scene has more of, ahead or behind."""
+        factor = WORDS[view.rules.words].ahead_factor
+        if factor is None or self.level.name != "hard":
+            return None
+        ahead = np.char.startswith(truth.astype(str), "front")
+        ways = np.array([(asked & ~ahead).sum(), (asked & ahead).sum()])
+        return np.minimum(1.0, factor * ways[::-1] / np.maximum(ways, 1))[ahead.astype(np.intp)]
 
     def _around(self, view: ScanView, operands: IntArray, sector: IntArray, left: BoolArray) -> list[Check]:
         """Whether there is a place to stand and the answer holds at all of them; not measured for what is not left."""
