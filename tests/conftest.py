@@ -6,7 +6,7 @@ import gc
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -196,6 +196,20 @@ def make_scene(
         facts=Scan(objects=tuple(placed), counts=boxed if counts is None else counts, room=Room(area_m2=area)),
         findings=tuple(findings),
     )
+
+
+def with_boxes(scene: IndoorScene, change: Callable[[OrientedBox], dict[str, Any]]) -> IndoorScene:
+    """The scene with changed fields of each box."""
+    objects = [
+        item.model_copy(update={"box": item.box.model_copy(update=change(item.box))}) for item in scene.facts.objects
+    ]
+    return scene.with_facts(objects=tuple(objects))
+
+
+def turned_box(box: OrientedBox, turn: np.ndarray) -> dict[str, Any]:
+    """Center and axes of a box of which every point is turned by a matrix (3, 3)."""
+    axes, center = np.array(box.axes) @ turn.T, turn @ np.array(box.center)
+    return {"axes": tuple(map(tuple, axes.tolist())), "center": tuple(center.tolist())}
 
 
 def make_doubt(name: str, subject: str, measured: float, limit: float, unit: str) -> Finding:

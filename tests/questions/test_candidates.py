@@ -40,7 +40,9 @@ from tests.conftest import (
     make_scene,
     random_objects,
     rows_of,
+    turned_box,
     watched,
+    with_boxes,
     yaw_axes,
 )
 from tests.tables import candidates
@@ -88,12 +90,8 @@ def random_scene(seed: int, categories: int = 7, repeated: int = 2, area: float 
 
 def moved(scene: IndoorScene, turn: np.ndarray, shift: np.ndarray) -> IndoorScene:
     """The scene turned (or mirrored) by a matrix (3, 3), then shifted."""
-    objects = []
-    for item in scene.facts.objects:
-        center, axes = np.array(item.box.center) @ turn.T + shift, np.array(item.box.axes) @ turn.T
-        box = item.box.model_copy(update={"center": tuple(center.tolist()), "axes": tuple(map(tuple, axes.tolist()))})
-        objects.append(item.model_copy(update={"box": box}))
-    return scene.with_facts(objects=tuple(objects))
+    turned = with_boxes(scene, lambda box: turned_box(box, turn))
+    return with_boxes(turned, lambda box: {"center": tuple((np.array(box.center) + shift).tolist())})
 
 
 def verdicts(table: pa.Table) -> list[tuple[Any, ...]]:

@@ -117,12 +117,12 @@ def survives(reader: LogReader, content: bytes, folder: Path) -> dict[str, int]:
 
     A log that was cut gives the beginning of the whole one, number by number; a changed one not many more samples.
     """
-    whole = _read(reader, content, folder)
+    whole = read_logs(reader, content, folder)
     counts = {"track": 0, "refused": 0}
     for kind, form in damaged(content, reader.name):
         start = time.process_time()
         try:
-            logs = _read(reader, form, folder)
+            logs = read_logs(reader, form, folder)
             tracks = [assemble(folder / "log", log).track for log in logs]
         except RawDataError as refusal:
             counts["refused"] += bool(refusal.finding and refusal.remedy)
@@ -136,10 +136,17 @@ def survives(reader: LogReader, content: bytes, folder: Path) -> dict[str, int]:
     return counts
 
 
-def _read(reader: LogReader, content: bytes, folder: Path) -> tuple[Log, ...]:
-    path = folder / "log"
+def read_logs(reader: LogReader, content: bytes, folder: Path, name: str = "log") -> tuple[Log, ...]:
+    """The logs of a file with this content."""
+    path = folder / name
     path.write_bytes(content)
     return reader.read(path)
+
+
+def read_log(reader: LogReader, content: bytes, folder: Path, name: str) -> Log:
+    """The one log of such a file."""
+    (log,) = read_logs(reader, content, folder, name)
+    return log
 
 
 def _same_beginning(logs: tuple[Log, ...], whole: tuple[Log, ...]) -> None:

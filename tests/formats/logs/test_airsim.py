@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,10 @@ import pytest
 
 from pipeline.core.errors import RawDataError
 from pipeline.formats.logs.airsim import AirSim
-from pipeline.formats.logs.log import Log
 from pipeline.worlds.flight.tracks.assemble import assemble
 from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.conftest import REAL_DATA
-from tests.formats.logs.made_logs import survives
+from tests.formats.logs.made_logs import read_logs, survives
 
 NAMES = ["VehicleName", "TimeStamp", "POS_X", "POS_Y", "POS_Z", "Q_W", "Q_X", "Q_Y", "Q_Z", "ImageFile"]
 N = 40
@@ -29,10 +29,7 @@ def written(rows: list[list[str]], names: list[str] = NAMES, end: str = "\n") ->
     return "".join("\t".join(cells) + end for cells in [names, *rows]).encode()
 
 
-def read_all(content: bytes, folder: Path) -> tuple[Log, ...]:
-    path = folder / "airsim_rec.txt"
-    path.write_bytes(content)
-    return AirSim().read(path)
+read_all = partial(read_logs, AirSim(), name="airsim_rec.txt")
 
 
 @pytest.mark.real_data

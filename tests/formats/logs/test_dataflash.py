@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,9 @@ from pymavlink.DFReader import DFReader_binary
 
 from pipeline.core.errors import RawDataError
 from pipeline.formats.logs.dataflash import DataFlash, read_binary
-from pipeline.formats.logs.log import Log
 from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
-from tests.formats.logs.made_logs import dataflash, survives
+from tests.formats.logs.made_logs import dataflash, read_log, survives
 
 N = 40
 BOOT_US = np.arange(N) * 100_000 + 5_000_000
@@ -35,11 +35,7 @@ def gps(status: object = 3) -> tuple[str, dict[str, object]]:
     return "QBLLefff", columns | motion
 
 
-def read(content: bytes, folder: Path) -> Log:
-    path = folder / "made.bin"
-    path.write_bytes(content)
-    (log,) = DataFlash().read(path)
-    return log
+read = partial(read_log, DataFlash(), name="made.bin")
 
 
 SECOND = REAL_DATA / "flights" / "dataflash" / "test.BIN"

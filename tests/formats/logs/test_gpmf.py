@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +21,14 @@ from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
 from tests.environment import pace, times
 from tests.formats.logs.made_films import SUBTITLE, device, film, gps5, gps9, karma, klv, nested, stream
-from tests.formats.logs.made_logs import survives
+from tests.formats.logs.made_logs import read_log, survives
 
 CAPTURES = REAL_DATA / "captures"
 KARMA = CAPTURES / "gpmf_karma" / "karma.mp4"
 RAW = CAPTURES / "gpmf_raw"
 
 
-def read(content: bytes, folder: Path) -> Log:
-    path = folder / "film.mp4"
-    path.write_bytes(content)
-    (log,) = Gpmf().read(path)
-    return log
+read = partial(read_log, Gpmf(), name="film.mp4")
 
 
 def names(log: Log) -> dict[str, float | None]:

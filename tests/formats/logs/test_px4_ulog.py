@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from pipeline.formats.logs.log import Log
 from pipeline.formats.logs.px4_ulog import PX4Ulog, read_topics
 from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
-from tests.formats.logs.made_logs import structured, survives, ulog, ulog_message
+from tests.formats.logs.made_logs import read_log, structured, survives, ulog, ulog_message
 
 N = 40
 TIME = np.arange(N, dtype=np.uint64) * 100_000 + 5_000_000
@@ -38,11 +39,7 @@ def local(**changes: object) -> np.ndarray:
     return structured(**(fields | changes))
 
 
-def read(content: bytes, folder: Path) -> Log:
-    path = folder / "made.ulg"
-    path.write_bytes(content)
-    (log,) = PX4Ulog().read(path)
-    return log
+read = partial(read_log, PX4Ulog(), name="made.ulg")
 
 
 def names(log: Log) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,10 @@ from pymavlink import mavutil
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
 from pipeline.core.errors import RawDataError
-from pipeline.formats.logs.log import Log
 from pipeline.formats.logs.tlog import MESSAGES, Tlog, read_messages
 from pipeline.worlds.flight.tracks.assemble import assemble
 from tests.conftest import REAL_DATA
-from tests.formats.logs.made_logs import survives, tlog
+from tests.formats.logs.made_logs import read_log, read_logs, survives, tlog
 
 N = 40
 START_S = 1_700_000_000.0
@@ -69,15 +69,8 @@ def attitude(i: int, yaw: float) -> Sent:
     return START_S + i / 10, 1, mav.MAVLink_attitude_message(5000 + 100 * i, 0.0, 0.0, yaw, 0, 0, 0)
 
 
-def read_all(content: bytes, folder: Path) -> tuple[Log, ...]:
-    path = folder / "made.tlog"
-    path.write_bytes(content)
-    return Tlog().read(path)
-
-
-def read(content: bytes, folder: Path) -> Log:
-    (log,) = read_all(content, folder)
-    return log
+read_all = partial(read_logs, Tlog(), name="made.tlog")
+read = partial(read_log, Tlog(), name="made.tlog")
 
 
 @pytest.mark.real_data

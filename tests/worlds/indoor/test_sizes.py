@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from pipeline.core.schema import Finding
 from pipeline.worlds.indoor import quality_checks
@@ -22,7 +23,7 @@ from pipeline.worlds.indoor.quality_checks import (
 )
 from pipeline.worlds.indoor.sizes import TYPICAL
 from pipeline.worlds.registry import examined
-from tests.conftest import cube, make_scene
+from tests.conftest import cube, make_scene, turned_box, with_boxes
 from tests.conftest import rows_of as candidates_of
 from tests.worlds.indoor.size_table import typical_sizes
 
@@ -100,12 +101,9 @@ def test_one_released_box_in_a_hundred_is_in_doubt(real_scenes: list[IndoorScene
 
 def scaled(scene: IndoorScene, factor: float) -> IndoorScene:
     """The scene with every length multiplied."""
-    objects = []
-    for item in scene.facts.objects:
-        lengths, center = (tuple(factor * side for side in sides) for sides in (item.box.lengths, item.box.center))
-        box = item.box.model_copy(update={"lengths": lengths, "center": center})
-        objects.append(item.model_copy(update={"box": box}))
-    return scene.with_facts(objects=tuple(objects))
+    return with_boxes(
+        scene, lambda box: {name: tuple(factor * v for v in getattr(box, name)) for name in ("lengths", "center")}
+    )
 
 
 @pytest.mark.parametrize(("factor", "told"), [(1, False), (1.8, False), (3.28084, True), (0.3048, True), (39.37, True)])
@@ -168,12 +166,7 @@ TURNED: Final = {  # by what turns the scene: the axis that then points up
 
 def turned(scene: IndoorScene, rotation: np.ndarray) -> IndoorScene:
     """The scene with every point rotated by a matrix (3, 3)."""
-    objects = []
-    for item in scene.facts.objects:
-        axes, center = np.array(item.box.axes) @ rotation.T, rotation @ np.array(item.box.center)
-        box = item.box.model_copy(update={"axes": tuple(map(tuple, axes.tolist())), "center": tuple(center.tolist())})
-        objects.append(item.model_copy(update={"box": box}))
-    return scene.with_facts(objects=tuple(objects))
+    return with_boxes(scene, lambda box: turned_box(box, rotation))
 
 
 def test_a_room_is_upright() -> None:
@@ -191,15 +184,9 @@ def test_another_axis_that_is_up_is_told(up: str) -> None:
 
 @pytest.mark.parametrize(("slope_deg", "is_told"), [(11.0, False), (13.0, True)])
 def test_a_floor_that_slopes_is_told(slope_deg: float, is_told: bool) -> None:
-    found = upright_doubts(turned(make_scene(ROOM), rotation_about_x(slope_deg)))
+    found = upright_doubts(turned(make_scene(ROOM), Rotation.from_euler("x", slope_deg, degrees=True).as_matrix()))
     assert [(f.name, f.limit, f.unit) for f in found] == ([("floor_slopes", 12.0, "deg")] if is_told else [])
     assert all(f.measured == pytest.approx(slope_deg, abs=0.6) for f in found)
-
-
-def rotation_about_x(angle_deg: float) -> np.ndarray:
-    """Rotation matrix (3, 3), counter-clockwise seen from +x."""
-    cosine, sine = np.cos(np.radians(angle_deg)), np.sin(np.radians(angle_deg))
-    return np.array([[1.0, 0, 0], [0, cosine, -sine], [0, sine, cosine]])
 
 
 def test_too_few_objects_tell_nothing() -> None:
@@ -210,13 +197,7 @@ def test_too_few_objects_tell_nothing() -> None:
 
 def resized(scene: IndoorScene, factor: float) -> IndoorScene:
     """The same objects, about the same middles."""
-    objects = [
-        item.model_copy(
-            update={"box": item.box.model_copy(update={"lengths": tuple(factor * v for v in item.box.lengths)})}
-        )
-        for item in scene.facts.objects
-    ]
-    return scene.with_facts(objects=tuple(objects))
+    return with_boxes(scene, lambda box: {"lengths": tuple(factor * v for v in box.lengths)})
 
 
 @pytest.mark.parametrize(("factor", "told"), [(1.0, None), (0.8, None), (1.3, None), (0.5, "twice"), (2.0, "half")])

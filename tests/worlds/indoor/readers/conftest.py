@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import RawDataError
+from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.reader import Reader
 from pipeline.worlds.indoor.facts import IndoorScene
@@ -41,6 +42,14 @@ def only_scene(reader: Reader, root: Path) -> SceneRef:
     assert listing.broken == ()
     (ref,) = listing.scenes
     return ref
+
+
+def geometry_of(root: Path, scene: IndoorScene, reader: Reader | None = None) -> SceneGeometry:
+    """The geometry of the one scene below a root; without a reader of its own by the one that read the scene."""
+    reader = reader or READERS[scene.source.reader]
+    geometry = reader.geometry(SceneFiles(root, only_scene(reader, root)), scene)
+    assert geometry is not None
+    return geometry
 
 
 def read_only(layout: str, root: Path) -> IndoorScene:

@@ -16,16 +16,14 @@ from scipy.spatial.transform import Rotation
 from pipeline.core.errors import ConfigError
 from pipeline.core.findings import Findings
 from pipeline.core.schema import OrientedBox
-from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.arkit_film import poses_at
 from pipeline.worlds.indoor.readers.arkitscenes import TURN_OF_SKY, ARKitScenes
 from pipeline.worlds.indoor.readers.frames import check_poses, from_axis_angle, interpolate, invert, upright_turn
 from pipeline.worlds.indoor.readers.objects import AnnotatedInstance, check_boxes, in_box
 from pipeline.worlds.registry import configured
 from tests.worlds.indoor.readers.broken_scans import edit_json, edit_raw, remove, sky
-from tests.worlds.indoor.readers.conftest import only_scene, read_only
+from tests.worlds.indoor.readers.conftest import geometry_of, only_scene, read_only
 from tests.worlds.indoor.readers.tiny_scans import (
     ARKIT,
     THINGS,
@@ -40,12 +38,6 @@ from tests.worlds.indoor.readers.tiny_scans import (
 
 Copied = Callable[[str], Path]
 REAL_SKIES = {"Up": 1607, "Left": 2334, "Down": 1125, "Right": 1}
-
-
-def geometry_of(root: Path, scene: IndoorScene) -> SceneGeometry:
-    geometry = ARKitScenes().geometry(SceneFiles(root, only_scene(ARKitScenes(), root)), scene)
-    assert geometry is not None
-    return geometry
 
 
 def test_annotated_boxes_are_taken_as_they_are(tiny: Path) -> None:

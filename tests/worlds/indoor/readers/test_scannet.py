@@ -15,16 +15,13 @@ import pytest
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.geometry.boxes import stack
-from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import Findings, SceneFiles, SceneRef
-from pipeline.reading.reader import Reader
-from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.frames import camera_size
 from pipeline.worlds.indoor.readers.scannet import ScanNet
 from pipeline.worlds.indoor.readers.scannet_frames import _numbered
 from pipeline.worlds.registry import configured
 from tests.worlds.indoor.readers.broken_scans import edit_json, export, info
-from tests.worlds.indoor.readers.conftest import fault_of, only_scene, read_only
+from tests.worlds.indoor.readers.conftest import fault_of, geometry_of, only_scene, read_only
 from tests.worlds.indoor.readers.tiny_scans import (
     ROOM,
     SCANNET,
@@ -39,13 +36,6 @@ from tests.worlds.indoor.readers.tiny_scans import (
 
 ID = f"scannet/{SCANNET}"
 Copied = Callable[[str], Path]
-
-
-def geometry_of(root: Path, scene: IndoorScene, reader: Reader | None = None) -> SceneGeometry:
-    chosen = reader or ScanNet()
-    geometry = chosen.geometry(SceneFiles(root, only_scene(chosen, root)), scene)
-    assert geometry is not None
-    return geometry
 
 
 def test_objects_are_fitted_in_the_world_frame(tiny: Path) -> None:

@@ -15,9 +15,8 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.formats.videos import VideoPictures
-from pipeline.geometry.scans import SceneGeometry
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.indoor.facts import IndoorScene, SceneObject
+from pipeline.worlds.indoor.facts import SceneObject
 from pipeline.worlds.indoor.readers.objects import AnnotatedInstance, AnnotationGroup, label_vertices, members, owners
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.indoor.readers.scannetpp_film import HEIGHT, PIXELS, WIDTH, open_depth
@@ -25,7 +24,7 @@ from pipeline.worlds.registry import configured
 from tests.conftest import make_box
 from tests.oracles.public_tools import instances_on_vertices
 from tests.worlds.indoor.readers.broken_scans import desk_takes_chair, each_frame, edit_json, edit_raw, opengl, remove
-from tests.worlds.indoor.readers.conftest import fault_of, only_scene, read_only
+from tests.worlds.indoor.readers.conftest import fault_of, geometry_of, only_scene, read_only
 from tests.worlds.indoor.readers.tiny_scans import (
     SCANNETPP,
     THINGS,
@@ -41,12 +40,6 @@ from tests.worlds.indoor.readers.tiny_scans import (
 )
 
 Copied = Callable[[str], Path]
-
-
-def geometry_of(root: Path, scene: IndoorScene) -> SceneGeometry:
-    geometry = ScanNetPP().geometry(SceneFiles(root, only_scene(ScanNetPP(), root)), scene)
-    assert geometry is not None
-    return geometry
 
 
 def test_annotated_boxes_are_taken_as_they_are(tiny: Path) -> None:
