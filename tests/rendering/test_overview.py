@@ -72,11 +72,14 @@ def test_marked_is_what_the_question_names_at_its_true_size() -> None:
 def test_words_bars_and_columns_stand_where_they_were_looked_at() -> None:
     """A map with a question of more than four lines; and without one as many tasks as have places, and more."""
     row = {"id": 7, "operands": ["bed", "lamp"], "text": "How far is the bed from the lamp? " * 7, "answer": "5.1"}
-    tasks = {f"task {n}": Counter({f"{a}": a % 5 + 1 for a in range(6 * n)}) for n in range(1, 27)}
+    tasks = {
+        f"task {n}" + " of many words" * (n % 9): Counter({f"{a}": a % 5 + 1 for a in range(6 * n)})
+        for n in range(1, 27)
+    }
     pages = [(asked(row), answers_in(asked(row))), *((asked(), dict(list(tasks.items())[:n])) for n in (24, 26))]
     raws = [overview("A release", "told", table, answers, lambda scene: ROOM) for table, answers in pages]
     pixels = [np.asarray(Image.open(io.BytesIO(raw))).tobytes() for raw in raws]
-    assert [hashlib.sha256(raw).hexdigest()[:12] for raw in pixels] == ["8e4983f78571", "f6100f871181", "98dcf9dd28b8"]
+    assert [hashlib.sha256(raw).hexdigest()[:12] for raw in pixels] == ["8e4983f78571", "5cc2c92a9372", "27d3a3364121"]
 
 
 @pytest.mark.parametrize(
@@ -138,15 +141,6 @@ def test_a_drawing_as_wide_as_the_place_of_the_map_comes_first() -> None:
         raw = overview("Title", "told", asked(*some), answers_in(asked(*some)), lambda scene: ROOM, drawing=svgs.get)
         picture = np.asarray(Image.open(io.BytesIO(raw)).convert("RGB"))
         assert np.ptp(np.flatnonzero((picture[110:490, :590] != 255).any((1, 2)))) == pytest.approx(high, abs=2)
-
-
-def test_holes_of_the_ground_stay_white() -> None:
-    row = {"id": 7, "operands": ["bed", "lamp"], "text": "?", "answer": "5.1"}
-    picture = drawn(asked(row))
-    middle = (128 + 488) / 2  # of the room's height
-    x, y = int(LEFT + 2.5 * PER_M), int(middle + (2 - 1.5) * PER_M)
-    assert picture[y, x].tolist() == [255, 255, 255]
-    assert picture[y, x + 100].tolist() == [0xEF, 0xEC, 0xE4]
 
 
 def test_a_scene_without_floor_and_camera_is_drawn_as_far_as_its_things_reach() -> None:
