@@ -115,6 +115,10 @@ def test_without_a_lineage_the_fixes_of_the_scene_and_what_it_is_made_from_are_t
     before = release("one", f1=("a/b", "chair"), f3=("a/b", about))
     after = release("two", f2=("a/b", "tv"), f3=("a/b", about), f4=("c/d", about))
     assert with_causes([change], before, after, [])[0].causes == (*fixes, "raw data changed")
+    elsewhere, beside = replace(asked, scene="c/d"), replace(asked, task="other", made_from={"raw data": "2"})
+    for there, cause in (({5: elsewhere}, "the scene is new"), ({5: elsewhere, 6: beside}, "raw data changed")):
+        one = (replace(before[0], questions=there), before[1])
+        assert with_causes([replace(change, before=None, after=asked)], one, after, [])[0].causes == (*fixes, cause)
 
 
 def test_of_changed_templates_a_question_names_its_own_alone() -> None:
