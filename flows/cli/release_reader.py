@@ -148,9 +148,12 @@ def open_build(folder: Path) -> ReleaseReader:
     outputs, kept = released_manifest(folder).results(), history(folder)
     if candidate(folder) and not kept:
         raise ConfigError(f"{folder} holds no release yet, and a candidate waits: scan2qa release {folder}")
-    if not outputs.get("export") or not kept:
+    if not kept:
         raise ConfigError(f"{folder} holds no release yet: build first, then look at it")
     release = folder / RELEASES / kept[-1].name
+    if not outputs.get("export"):
+        found = f"{folder / MANIFEST_FILE}: is missing, damaged, or of another version of scan2qa"
+        raise ConfigError(f"{found}; build again, or give the release alone: {release}")
     released = _released(Store(folder / STORE), outputs["export"], release)
     benchmark = BENCHMARKS[benchmark_of(folder)]
     title = read_saved_build(folder).configured["export"]["pretty_name"] or benchmark.title

@@ -61,7 +61,7 @@ def samples(folder: Path) -> None:
         roots = " ".join(f"--root {name}={folder / name}" for name in own.readers)
         for benchmark in BENCHMARKS.values():
             if world in {of.name for of in benchmark.worlds}:
-                console.print(f"Try: scan2qa build {benchmark.name} {roots}")
+                console.print(f"Try: scan2qa build {benchmark.name} {roots} --set samples=true")
 
 
 def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dict[str, Path]:

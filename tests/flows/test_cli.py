@@ -286,8 +286,9 @@ def test_samples_say_how_to_build_them(scan2qa: Cli, tmp_path: Path, monkeypatch
     run = scan2qa("samples", tmp_path / "samples")
     assert (run.code, run.err) == (0, "")
     (line,) = [line for line in run.out.splitlines() if line.startswith("Try: scan2qa build vsi --root ")]
-    roots = [word.partition("=") for word in line.split() if "=" in word]
+    *roots, setting = (word.partition("=") for word in line.split() if "=" in word)
     assert roots
+    assert setting == ("samples", "=", "true"), "the release says so"
     assert all(name in READERS and Path(folder).is_dir() for name, _, folder in roots)
 
 

@@ -25,6 +25,7 @@ from pipeline.core.tables import CHECKSUMS
 from pipeline.core.video_spec import video_file
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.sheet import Sheet, SheetPart
+from pipeline.engine.manifest import MANIFEST_FILE
 from pipeline.release.comparison import ReleasedQuestion
 from pipeline.rendering.details import detail, dropped, guessed, made_from, seen
 from pipeline.rendering.examples import ShownOption, ShownQuestion, examples, in_turn, margin
@@ -358,6 +359,16 @@ def test_a_changed_file_of_a_build_is_named(built: Path) -> None:
         path.write_bytes(raw)
     with pytest.raises(ConfigError, match="holds no release yet"):
         open_build(built.parent / "meta")
+    manifest = built / MANIFEST_FILE
+    raw = manifest.read_bytes()
+    manifest.write_bytes(raw[:-9])
+    try:
+        with pytest.raises(
+            ConfigError, match="damaged, or of another version of scan2qa; build again, or give the rel"
+        ):
+            open_build(built)
+    finally:
+        manifest.write_bytes(raw)
 
 
 ROW: Final[dict[str, Any]] = {
