@@ -330,6 +330,26 @@ def test_the_kinds_on_a_side_are_what_the_nearest_may_be() -> None:
     assert refusal(found["2.00", "behind the ego vehicle"]) == ("too_few_options", 0, 1, "wrong options")
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ((0.0, 0.0), (0.0, 0.0), "standing still"),
+        ((4.0, 0.0), (4.0, 0.0), "moving in the same direction as the ego vehicle"),
+        # A metre and a half in the second around the moment, all of it after the film's end.
+        ((0.0, 0.0), (3.0, 0.0), ("between_standing_and_moving", 0, 1, "m/s")),
+        # 2 m ahead and 4 m to the left in that second, 63 degrees off our way; the film shows the first 2 m alone.
+        ((4.0, 0.0), (0.0, 8.0), ("near_heading_border", 0, 10, "deg")),
+    ],
+)
+def test_a_car_moves_as_the_film_shows_it(before: tuple[float, float], after: tuple[float, float], told: Any) -> None:
+    t = times(3.0)[:, None]
+    place = np.array([20.0, 6.0]) + np.minimum(t, 2.0) * before + np.maximum(t - 2.0, 0.0) * after
+    one = actor("car", 20, 6)
+    track = one.track.model_copy(update={"place_m": pack(np.pad(place, ((0, 0), (0, 1))), drives.PLACE_STEP_M)})
+    row = of_kind(drive(one.model_copy(update={"track": track})), "ST", "st_motion")["2.00", "car"]
+    assert (refusal(row) if row["reason"] else row["answer"]) == told
+
+
 def test_of_an_answer_that_is_usual_there_is_none_without_another() -> None:
     """A car stands: half as many may do so as have another answer, and there is none of these."""
     row = of_kind(drive(actor("car", 20, 6)), "ST", "st_motion", even_answers=True)["2.00", "car"]

@@ -389,7 +389,7 @@ IN_FULL = {
     "drive": {
         "CL": "2 of 82: b8f9a5ad46d6",
         "AT": "7 of 46: 88502edd6e71",
-        "ST": "9 of 530: 69394ca7a9ee",
+        "ST": "9 of 530: f782703dff51",
         "LC": "2 of 108: 8ce65d272123",
         "DT": "128 of 655: 2aa7bad9d5d2",
         "OR": "3 of 247: f1a46d53d95f",

@@ -142,26 +142,30 @@ def size(view: DriveExam) -> Iterator[ExamCase]:
 
 
 def parked_or_moving(view: DriveExam) -> Iterator[ExamCase]:
-    """ST: whether a vehicle stands or moves, and if it moves, whether along our way, against it, or across."""
+    """ST: whether a vehicle stands or moves, and if it moves, whether along our way, against it, or across.
+
+    It does so both around the moment and in what the film shows up to it.
+    """
     for moment, ref in named(view):
         if ref.kind in FURNITURE:
             continue
         one = case(view, "st_motion", moment, (ref.key,), ref, thing=ref.in_words)
         index = int(view.moments[moment])
-        speed = float(view.moving_mps[ref.actor, moment])
-        one.require("speed_unknown", float(np.isfinite(speed)), ">=", 1, "speeds")
-        one.fact("speed", ref.words, speed, "m/s")
+        velocity = np.stack([view.velocity_mps[ref.actor, index, :2], view.short_velocity_mps[ref.actor, moment]])
+        speed = np.hypot(*velocity.T)
+        one.require("speed_unknown", float(np.isfinite(speed).all()), ">=", 1, "speeds")
+        one.fact("speed", ref.words, float(speed[0]), "m/s")
         rules = view.rules
-        if speed <= rules.still_mps:
+        if (speed <= rules.still_mps).all():
             yield choose(one, "standing still")
             continue
-        one.require("between_standing_and_moving", speed, ">=", rules.moving_mps, "m/s")
-        velocity = view.velocity_mps[ref.actor, index]
-        course = float(np.degrees(np.arctan2(velocity[1], velocity[0])))
-        off = abs((course - float(view.ego_yaw_deg[index]) + 180) % 360 - 180)
-        margin = min(abs(off - 45), abs(off - 135))
-        one.require("near_heading_border", margin, ">=", rules.heading_margin_deg, "deg")
-        yield choose(one, 1 if off < 45 else 2 if off > 135 else 3)
+        one.require("between_standing_and_moving", float(speed.min()), ">=", rules.moving_mps, "m/s")
+        course = np.degrees(np.arctan2(velocity[:, 1], velocity[:, 0]))
+        off = np.abs((course - float(view.ego_yaw_deg[index]) + 180) % 360 - 180)
+        across = np.digitize(off, (45, 135))
+        margin = np.abs(off[:, None] - (45, 135)).min() if across[0] == across[1] else 0.0
+        one.require("near_heading_border", float(margin), ">=", rules.heading_margin_deg, "deg")
+        yield choose(one, (1, 3, 2)[across[0]])
 
 
 def lamps(view: DriveExam) -> Iterator[ExamCase]:

@@ -187,10 +187,14 @@ class DriveExam(DriveView):
         return np.asarray(np.hypot(velocity[:, 0], velocity[:, 1]))
 
     @cached_property
+    def short_velocity_mps(self) -> FloatArray:
+        """(A, M, 2), drive's frame: that of the others, over the same time."""
+        return rate(self.times_s, self.place_m[..., :2], SPEED_WINDOW_S / 2, until=True)[:, self.moments]
+
+    @cached_property
     def short_mps(self) -> FloatArray:
-        """(A, M) the same of the others."""
-        velocity = rate(self.times_s, self.place_m[..., :2], SPEED_WINDOW_S / 2, until=True)[:, self.moments]
-        return np.asarray(np.hypot(velocity[..., 0], velocity[..., 1]))
+        """(A, M) the speed of the others."""
+        return np.asarray(np.hypot(*np.moveaxis(self.short_velocity_mps, -1, 0)))
 
     @cached_property
     def ego_gain_shown_mps2(self) -> FloatArray:
