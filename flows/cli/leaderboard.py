@@ -86,6 +86,9 @@ def show_leaderboard(
         models = elsewhere.pop(source.name, {})
         if not models:
             raise ConfigError(f"no model has replies to the split {source.name}: say MODEL=FILE")
+        if alone := sorted({model for own in elsewhere.values() for model in own} - models.keys()):
+            told = f"{alone[0]} has replies to another split alone, and is ranked on {source.name}"
+            raise ConfigError(f"{told}: give {alone[0]}=FILE too")
         persons = scored_people(score, questions, people, chosen) if people else None
     board = leaderboard(score, models, elsewhere, persons)
     tables = _tables(board)

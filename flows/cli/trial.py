@@ -84,6 +84,8 @@ def _show(answers: Path, key: Path, released: list[Published]) -> bytes:
             wrong.add_row(str(one.number), one.task, one.reply, one.truth)
         scores[one.task].append(one.score)
         scores["all"].append(one.score)
+    if all(score is None for score in scores["all"]):
+        raise ConfigError(f"{answers}: no answer is filled in; fill in the column answer")
     heads = numbers("answered", "left out", "score")
     table = Table("task", *heads, title="Trial: choices right or wrong, numbers by mean relative accuracy")
     for task in (*sorted(scores.keys() - {"all"}), "all"):

@@ -58,12 +58,15 @@ def withhold(benchmark: Benchmark[Any, Any], questions: Path, release: Path, to:
         raise ConfigError(f"{answers}: lies in what is published; give another folder with --answers")
     paths = files_of(questions)
     table, rows = read_files(paths), [pq.read_metadata(path).num_rows for path in paths]
+    known = {name for columns in benchmark.all_columns for name in columns.schema.names}
+    if others := [name for name in table.column_names if name not in known]:
+        raise ConfigError(f"{questions}: is no table of {benchmark.name}, which has no column {others[0]}")
     key, split = table.schema.names[0], paths[0].name.partition("-0")[0]
     kept = set(load_table("card/withheld")["asked"][benchmark.name])
     held = [name for name in table.column_names if name not in kept]
-    known = _by_id([answers], key, SALT) if answers.exists() else {}
+    salted = _by_id([answers], key, SALT) if answers.exists() else {}
     ids = [str(one) for one in table[key].to_pylist()]
-    salts = [known.get(one) or secrets.token_hex(_SALT_BYTES) for one in ids]
+    salts = [salted.get(one) or secrets.token_hex(_SALT_BYTES) for one in ids]
     private = table.select([key, *held]).append_column(SALT, pa.array(salts, pa.string()))
     public = table
     for name in held:

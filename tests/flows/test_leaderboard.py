@@ -77,6 +77,7 @@ def test_it_is_written_in_four_forms(scan2qa: Cli, release: Path, tmp_path: Path
         (["FILE"], "say MODEL=FILE"),
         (["a=FILE", "a=FILE"], "a has other replies already"),
         (["a@debiased=FILE"], "no model has replies to the split test"),
+        (["a=FILE", "b@debiased=FILE"], "b has replies to another split alone, and is ranked on test: give b=FILE too"),
         (["a@nope=FILE"], "has no split 'nope'"),
         (["a=FILE", "--out", "l.pdf"], "is written as .html, .md, .tex, .csv"),
         (["a=nothing.jsonl"], "nothing.jsonl"),

@@ -148,3 +148,5 @@ def test_what_would_tell_an_answer_is_refused(
     run = scan2qa("withhold", "vsi", release, "--to", tmp_path / "public", "--answers", tmp_path / answers)
     assert run.code == 2
     assert told in run.err
+    other = scan2qa("withhold", "cityeqa", release, "--to", tmp_path / "city", "--answers", tmp_path / "city.parquet")
+    assert (other.code, "is no table of cityeqa, which has no column id" in other.err) == (2, True)
