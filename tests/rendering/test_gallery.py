@@ -401,7 +401,7 @@ def test_a_question_shows_what_was_measured_and_the_rules_that_it_passed() -> No
         ("pose", "", ", ".join([*(f"bed {n} m" for n in range(8)), "…"])),
         ("turn", "", ", ".join(f"bed {n} m" for n in range(5))),
     )
-    assert (made.more, made.margin) == (1, pytest.approx(0.1))
+    assert (made.operands, made.more, made.margin) == (("bed",), 1, pytest.approx(0.1))
     assert made.rules == (("too far", "bed", "4.5 m", "at most 5 m"),)
     assert made.options == (ShownOption("A", "1", False), ShownOption("B", "2.5", True))
     assert [option.right for option in shown(choice=None).options] == [False, True]

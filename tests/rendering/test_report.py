@@ -255,7 +255,7 @@ def test_the_near_miss_is_measured_nearest_to_its_limit(tmp_path: Path) -> None:
         row(6, "video_not_examined", None, None),
         row(7, "not_unique", 2.0, 1.0, scene="a/two"),
         row(8, "too_few", 5.0, None, scene="a/three"),
-        row(9, "above_ground", 0.3, 0.0, scene="a/four", unit="m"),  # of a limit of 0 as it was measured
+        row(9, "above_ground", 0.1, 0.0, scene="a/four", unit="m"),  # of a limit of 0 as it was measured
         row(10, "above_ground", 0.8, 1.0, scene="a/four", unit="m"),
     ]
     (tmp_path / "rejected").mkdir()
@@ -264,12 +264,12 @@ def test_the_near_miss_is_measured_nearest_to_its_limit(tmp_path: Path) -> None:
     assert {key: near.about for key, near in nearest.of_scenes.items()} == {
         ("a/one", "t"): ("3",),
         ("a/two", "t"): ("7",),
-        ("a/four", "t"): ("10",),
+        ("a/four", "t"): ("9",),
     }
     near = nearest.of_reasons["t", "near_sector_boundary"]
     assert (near.measured, near.limit, near.unit) == ("8.9", "10", "deg")
     chosen, counts = some_of_each(tmp_path, 1)
-    assert [row["id"] for row in chosen] == [10, 2, 4, 5, 3, 8, 6]
+    assert [row["id"] for row in chosen] == [9, 2, 4, 5, 3, 8, 6]
     assert (counts["not_unique"], counts["too_few"]) == (2, 1)
 
 
