@@ -230,8 +230,7 @@ class CityView:
     def asked_of(self, i: int) -> str:
         """What of a shop is asked, by lot, and not told by texts about it: "name", "noun", "sign" or, "", nothing.
 
-        Otherwise its other questions would have the answers. What it is for is asked by its signboard all the same: so
-        what tells its sort does not tell its signboard (`_phrases`).
+        Otherwise its other questions would have the answers.
         """
         thing = self.things[i]
         if thing.kind != SHOP:
@@ -294,7 +293,7 @@ class CityView:
 
         Who knows a chain, or reads "Planet Pasta", need not look.
         """
-        return self._phrases(i, ("noun", "name"))
+        return self.phrases(i, ("noun", "name"))
 
     def says(self, i: int) -> int:
         """How many words of its name tell what a thing is: who reads one would guess the other."""

@@ -352,11 +352,21 @@ def test_no_text_about_a_shop_tells_what_is_asked_of_it() -> None:
         asked[one.target] |= {part} if part else set()
         for phrase in one.phrases:
             told = {"name": phrase.name, "noun": phrase.noun == thing.noun != "shop", "sign": phrase.sign}
-            assert one.kind == "use" or not told.get(view.asked_of(one.target))
+            assert not told.get(view.asked_of(one.target))
             # What a shop with a signboard, or at a corner, is for is asked of every one.
             assert not (told["noun"] and (phrase.sign or phrase.corner))
     assert all(parts <= {view.asked_of(target)} for target, parts in asked.items())
     assert {part for parts in asked.values() for part in parts} == {"name", "noun", "sign"}
+
+
+def test_of_a_vehicle_at_another_thing_one_question_is_asked() -> None:
+    view = CityView(sample("arden"), CityRules())
+    asked: dict[int, set[str]] = defaultdict(set)
+    for one in (raw for task in CITY_TASKS.values() for raw in task.raws(view)):
+        if "vehicle" in one.kind or one.kind.startswith("colour of the car "):
+            asked[one.about[0]].add(one.kind.partition(" in")[0].partition(" nearest")[0])
+    assert set.union(*asked.values()) == {"vehicle", "which vehicle", "colour of the car"}
+    assert all(len(kinds) == 1 for kinds in asked.values())
 
 
 def test_numbers_offered_are_those_that_the_city_has_of_a_kind() -> None:

@@ -11,6 +11,7 @@ import yaml
 
 from pipeline.benchmarks.cityeqa.raw import RawQuestion, one_way
 from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.benchmarks.cityeqa.tasks import recognition
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask
 from pipeline.benchmarks.cityeqa.tasks.counting import HAS, HAVING, Counting, Existence
 from pipeline.benchmarks.cityeqa.tasks.recognition import LOOKS, AttributeRecognition, ObjectRecognition, look_part
@@ -191,7 +192,8 @@ def test_a_full_car_park_has_no_free_space_and_an_incomplete_map_tells_none() ->
     )
 
 
-def test_vehicles_are_asked_by_their_sort_where_the_map_tells_it() -> None:
+def test_vehicles_are_asked_by_their_sort_where_the_map_tells_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recognition, "_lot", lambda view, i: "sort")  # elsewhere a lot decides
     facts = lot(parked("a", 31.25, "jeep", "white"), parked("b", 36.25, "taxi", "blue"), parked("c", 50.0, "sedan"))
     in_lot = "which vehicle"
     assert sorted(answer for answer, broken in asked(facts, ObjectRecognition, in_lot) if broken is None) == [

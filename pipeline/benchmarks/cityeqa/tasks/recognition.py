@@ -42,7 +42,7 @@ from pipeline.benchmarks.cityeqa.tasks.counting import (
 )
 from pipeline.benchmarks.cityeqa.view import UNTOLD, CityView
 from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SERVICES, SIGNBOARD
-from pipeline.core.identity import rng_for
+from pipeline.core.identity import digest, rng_for
 from pipeline.core.templates import load_table
 from pipeline.questions.rules import rule
 from pipeline.reading.maps.city_thing import BUILDING, SHOP, SHOWN_BY_NAME, VEHICLES
@@ -114,6 +114,16 @@ class ObjectRecognition(EqaTask):
         yield from _vehicles(view)
 
 
+def _lot(view: CityView, i: int) -> str:
+    """What is asked of a vehicle at another thing: its colour, its sort, or, by its colour, which of two sorts it is.
+
+    The text of one of these questions would answer the others. Of other things it is the colour.
+    """
+    thing = view.things[i]
+    lots = ("colour", "sort", "which") if thing.kind in VEHICLES else ("colour",)
+    return min(lots, key=lambda lot: digest("asked", view.scene.id, thing.id, lot))
+
+
 def _vehicles(view: CityView) -> Iterator[RawQuestion]:
     """The sort of the only vehicle in a place or in front of a shop, and of the only one there of its colour."""
     nouns = sorted({view.things[i].noun for kind in VEHICLES for i in view.of_kind(kind).tolist()} - {"car"})
@@ -126,21 +136,23 @@ def _vehicles(view: CityView) -> Iterator[RawQuestion]:
         checks = tuple(check for found in own for check in found.checks)
         vehicles = tuple(j for found in own for j in found.things)
         for j in vehicles:
-            thing = view.things[j]
+            thing, lot = view.things[j], _lot(view, j)
+            if lot == "sort" and len(vehicles) > 1:
+                lot = "which"
             same = sum(view.things[k].colour in (None, thing.colour) for k in vehicles)
             others = [noun for noun in nouns if noun not in alike(thing.noun) and thing.noun not in alike(noun)]
             sorted_in = rule("sort_unknown", float(thing.noun == thing.kind == "car"), "<=", 0, "things")
             ask = partial(
                 question_about, view, i, about=(j,), shown=(j,), answer=thing.noun, operands=(thing.id, where)
             )
-            if len(vehicles) == 1:
+            if lot == "sort":
                 yield ask(
                     kind=f"vehicle {'in front of' if where == 'front' else where} a {view.things[i].kind}",
                     part=f"ask_vehicle_{where}",
                     others=tuple(nouns),
                     checks=(*checks, sorted_in, rule("other_sorts", len(nouns) - 1, ">=", 1, "sorts")),
                 )
-            if thing.colour is None or not others:
+            if thing.colour is None or not others or lot != "which":
                 continue
             other = others[int(rng_for(view.scene.id, thing.id, "which").integers(len(others)))]
             one, two = sorted((thing.noun, other))
@@ -286,7 +298,7 @@ def _beside_places(view: CityView, kind: str) -> Iterator[RawQuestion]:
         order = np.argsort(away, kind="stable")
         first = int(near[order[0]])
         second_m = float(away[order[1]]) if len(order) > 1 else SECOND_M
-        if not inside and away[order[0]] > NEAREST_M:
+        if _lot(view, first) != "colour" or (not inside and away[order[0]] > NEAREST_M):
             continue
         if inside and (place.outline is None or away[order[0]] > 0):
             continue
@@ -327,7 +339,7 @@ def _in_front(view: CityView, kind: str) -> Iterator[RawQuestion]:
         if view.things[i].facing_deg is None:
             continue
         (found,) = in_front(view, i, (kind,))
-        if not found.things:
+        if not found.things or _lot(view, found.things[0]) != "colour":
             continue
         first = found.things[0]
         yield question_about(
