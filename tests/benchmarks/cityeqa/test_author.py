@@ -104,7 +104,7 @@ def test_each_rule_says_what_is_wrong(changes: dict[str, Any], reason: str) -> N
 @cache
 def town() -> tuple[CityView, pa.Table]:
     """A sample city, and the candidates of one category."""
-    view = CityView(small(3, busy=False), CityRules())
+    view = CityView(small(19, busy=False), CityRules())
     table = CITY_TASKS[TASK].candidates(view)
     return view, table
 
