@@ -235,7 +235,7 @@ def choose(city: PlaceCity, roads: Sequence[Road], radius_m: float, spacing_m: f
         spacing_m: least distance over ground.
         most: how many.
     """
-    usable = [(road, own) for road in _once(roads) if (own := class_score(road.classes)) is not None]
+    usable = [(road, own) for road in _unique_roads(roads) if (own := class_score(road.classes)) is not None]
     if not usable or most < 1:
         return []
     origin = Origin(lat_deg=city.lat_deg, lon_deg=city.lon_deg, alt_m=None)
@@ -305,7 +305,7 @@ def _ranks(group: np.ndarray, order: np.ndarray) -> np.ndarray:
     return ranks
 
 
-def _once(roads: Sequence[Road]) -> list[Road]:
+def _unique_roads(roads: Sequence[Road]) -> list[Road]:
     return list({(road.id, road.lat_lon.tobytes()): road for road in roads}.values())
 
 
@@ -316,14 +316,14 @@ def _points(roads: Sequence[Road], origin: Origin, radius_m: float) -> tuple[Flo
         line = to_plane(road.lat_lon, origin)
         if np.hypot(*line.T).min() > radius_m + np.hypot(*np.diff(line, axis=0).T).max():
             continue
-        points = _along(line)
+        points = _points_along(line)
         points = points[np.hypot(*points.T) <= radius_m]
         found.append(points)
         owner.append(np.full(len(points), number))
     return np.concatenate(found), np.concatenate(owner)
 
 
-def _along(line: FloatArray) -> FloatArray:
+def _points_along(line: FloatArray) -> FloatArray:
     """The nodes of a line (k, 2), and as many places between them that none is farther than `STEP_M` from the next."""
     length = np.hypot(*np.diff(line, axis=0).T)
     steps = np.maximum(np.ceil(length / STEP_M).astype(np.intp), 1)

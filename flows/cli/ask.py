@@ -142,10 +142,10 @@ def _spec_of(asking: Asking, asked: AskedRelease, settings: Sequence[str]) -> Mo
     return settings_of(ModelSpec, [f"temperature={temperature}", f"max_tokens={asking.max_tokens}", *settings])
 
 
-def _write(out: Path, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> None:
+def _write(out: Path, rows: Sequence[Mapping[str, Any]], record: Mapping[str, Any]) -> None:
     lines = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     write_atomically(out, lines.encode())
-    about = {**told, "failed": _failures(rows)}
+    about = {**record, "failed": _failures(rows)}
     write_atomically(out.with_suffix(ABOUT), (json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode())
 
 
@@ -258,14 +258,14 @@ class _Put:
         """The row of the replies' file about one question."""
         try:
             episode = None if self._without_scene else self._asking.episode(question, self._of)
-            told = self._once(session, question) if episode is None else self._steps(session, episode)
+            told = self._answer(session, question) if episode is None else self._steps(session, episode)
         except ModelError as failure:
             return {"id": question.id, "answer": None, "failure": failure.kind, "message": failure.message}
         except RawDataError as fault:
             return {"id": question.id, "answer": None, "failure": fault.finding, "message": str(fault)}
         return {"id": question.id} | told | {"failure": None}
 
-    def _once(self, session: ModelSession, question: Published) -> dict[str, Any]:
+    def _answer(self, session: ModelSession, question: Published) -> dict[str, Any]:
         prompt = self._asking.prompt(question, self._of)
         parts = () if self._without_scene else self._parts(prompt)
         method = self._asking.methods.get(self._of.prompt)

@@ -48,7 +48,7 @@ def diff(folders: Sequence[Path], since: str | None, out: Path | None, *, waitin
     report = report_of(before, after, f"Changes in {folders[-1].name if len(folders) == 1 else after.name}")
     for name, raw in (("diff.html", page(report)), ("diff.md", markdown(report)), ("diff.parquet", table(report))):
         write_atomically(out / name, raw)
-    _show(report)
+    _print_report(report)
     console.print(f"All of it, to read: {out / 'diff.html'} (also diff.md and diff.parquet)")
 
 
@@ -119,7 +119,7 @@ def _last_two(build: Path, since: str | None) -> tuple[Path, Path]:
     return home / kept[-2], home / kept[-1]
 
 
-def _show(report: Report) -> None:
+def _print_report(report: Report) -> None:
     """Prints the changes by kind and cause, then the first changes."""
     names = f"{report.before.name} -> {report.after.name}"
     console.print(f"{names}: {report.before.size:,} -> {count_of(report.after.size, 'question')}")

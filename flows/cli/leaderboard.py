@@ -105,7 +105,7 @@ def show_leaderboard(
     if write_difficulty:
         write_difficulty(board.difficulty)
         console.print(f"Every question: {difficulty}")
-    print_json({"metric": board.metric.title, "questions": board.questions, "standings": _plain(board)})
+    print_json({"metric": board.metric.title, "questions": board.questions, "standings": _as_json(board)})
     return not any(own.left_out for own in models.values())
 
 
@@ -188,7 +188,7 @@ def _by_figure(board: Leaderboard) -> _BoardTable:
     return _BoardTable("By task", heads, rows, "The best of each line is in bold.")
 
 
-def _plain(board: Leaderboard) -> list[dict[str, Any]]:
+def _as_json(board: Leaderboard) -> list[dict[str, Any]]:
     return [
         {
             "rank": one.rank,
@@ -270,7 +270,7 @@ def _tex(cells: Sequence[str], best: frozenset[int]) -> str:
 
 
 def _csv(board: Leaderboard, tables: Sequence[_BoardTable], title: str, release: Path) -> bytes:
-    return FORMS[".csv"](pa.Table.from_pylist(_plain(board)))
+    return FORMS[".csv"](pa.Table.from_pylist(_as_json(board)))
 
 
 _WRITE: Final[Mapping[str, Callable[[Leaderboard, Sequence[_BoardTable], str, Path], bytes]]] = {

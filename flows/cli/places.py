@@ -59,7 +59,7 @@ def places(
     known, sound = _roads(maps)
     spots = [
         spot
-        for city in _on(cities, known, radius_km)
+        for city in _with_roads(cities, known, radius_km)
         for spot in choose(city, known.roads, radius_km * 1000.0, spacing_m, per_city)
     ]
     if not spots:
@@ -153,7 +153,7 @@ def _roads(maps: Sequence[Path]) -> tuple[Gazetteer, bool]:
     return known, not any(finding.severity == "doubt" for finding in findings)
 
 
-def _on(cities: Sequence[PlaceCity], known: Gazetteer, radius_km: float) -> list[PlaceCity]:
+def _with_roads(cities: Sequence[PlaceCity], known: Gazetteer, radius_km: float) -> list[PlaceCity]:
     """The cities with a road within their radius."""
     nodes = np.concatenate([road.lat_lon for road in known.roads])
     return [city for city in cities if (km_between(nodes, city.lat_deg, city.lon_deg) <= radius_km).any()]

@@ -121,30 +121,30 @@ def roam(root: str, scene: str | None, record: Path, picture: Path | None) -> No
     _steps(city, walk, picture, ROAM_HELP, act)
 
 
-def _steps(city: City, walk: Walkway, picture: Path | None, told: str, own: Callable[[str, str], bool | None]) -> None:
+def _steps(city: City, walk: Walkway, picture: Path | None, note: str, own: Callable[[str, str], bool | None]) -> None:
     """Does what is typed until it ends; ``own`` commands give whether they end it, None for no command of theirs."""
     renderer = CityRenderer(city)
-    console.print(told)
-    _show(renderer.shoot(np.array(walk.pose)), walk, picture)
+    console.print(note)
+    _print_view(renderer.shoot(np.array(walk.pose)), walk, picture)
     for words in _typed():
         command, _, rest = words.partition(" ")
         if command == "q" and not rest:
             console.print("Stopped: nothing more is written.")
             return
         if words in ASK_HELP:
-            console.print(told)
+            console.print(note)
             continue
         ended = own(command, rest.strip())
         if ended:
             return
         if ended is None and (command not in KEYS or rest):
-            console.print(f"{words!r} is no command. {told}")
+            console.print(f"{words!r} is no command. {note}")
         elif ended is None:
             hindered = walk.act(KEYS[command])
             if hindered:
                 console.print(f"{KEYS[command]}: {hindered}")
             else:
-                _show(renderer.shoot(np.array(walk.pose)), walk, picture)
+                _print_view(renderer.shoot(np.array(walk.pose)), walk, picture)
     console.print("The input ended: nothing more is written.")
 
 
@@ -207,7 +207,7 @@ def _task(question: str, paths: list[Path]) -> ReleasedTask:
     raise ConfigError(f"no task {question} in {looked}")
 
 
-def _city_in(root: str, wanted: str | None, said: str) -> City:
+def _city_in(root: str, wanted: str | None, asked: str) -> City:
     ((name, folder),) = roots_of([root]).items()
     reader = configured(name, {})
     require_extra(reader.extra, f"the reader {name}")
@@ -215,7 +215,7 @@ def _city_in(root: str, wanted: str | None, said: str) -> City:
     chosen = [ref for ref in refs if wanted is None or wanted in {ref.id, ref.id.partition("/")[2]}]
     if len(chosen) != 1:
         there = ", ".join(ref.id for ref in refs) or "none"
-        raise ConfigError(f"{said}; the cities of {folder} are {there}")
+        raise ConfigError(f"{asked}; the cities of {folder} are {there}")
     return _mapped(reader.read(SceneFiles(folder, chosen[0])).facts, chosen[0].id)
 
 
@@ -225,7 +225,7 @@ def _mapped(facts: Any, place: str) -> City:
     return facts
 
 
-def _show(shot: RenderedView, walk: Walkway, picture: Path | None) -> None:
+def _print_view(shot: RenderedView, walk: Walkway, picture: Path | None) -> None:
     if console.color_system is not None:
         console.print(half_blocks(shot.color, min(SHOWN_COLUMNS, console.width)))
     x, y, z, _, pitch, yaw = walk.pose

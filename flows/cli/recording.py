@@ -37,10 +37,10 @@ def record(opened: ReleaseReader, scene: AnyScene | None, questions: Sequence[Qu
     show = WORLDS[scene.facts.world].spatial
     spatial = show(scene, _geometry(opened, scene)) if show else flat(sketch_of(scene))
     operands = {name for one in questions for name in one.shown.operands}
-    write(path, scene.id, spatial, operand_ids(sketch_of(scene), operands), [_told(one) for one in questions])
+    write(path, scene.id, spatial, operand_ids(sketch_of(scene), operands), [_as_markdown(one) for one in questions])
 
 
-def write(path: Path, name: str, spatial: Spatial, marked: frozenset[str], told: Sequence[str]) -> None:
+def write(path: Path, name: str, spatial: Spatial, marked: frozenset[str], lines: Sequence[str]) -> None:
     """Writes a recording, whole or not at all.
 
     Args:
@@ -48,7 +48,7 @@ def write(path: Path, name: str, spatial: Spatial, marked: frozenset[str], told:
         name: of the recording.
         spatial: the scene.
         marked: ids or labels of boxes that the question speaks of.
-        told: texts about it, Markdown.
+        lines: texts about it, Markdown.
     """
     import rerun as rr
 
@@ -77,7 +77,7 @@ def write(path: Path, name: str, spatial: Spatial, marked: frozenset[str], told:
                 times = rr.TimeColumn(TIMELINE, duration=spatial.path[:, 0])
                 places = rr.Points3D.columns(positions=spatial.path[:, 1:], radii=np.full(len(spatial.path), 0.1))
                 stream.send_columns("world/camera/now", indexes=[times], columns=places)
-            for number, text in enumerate(told):
+            for number, text in enumerate(lines):
                 stream.log(f"question/{number}", rr.TextDocument(text, media_type="text/markdown"), static=True)
             stream.flush()
             stream.disconnect()
@@ -103,7 +103,7 @@ def _boxes(rr: Any, boxes: SpatialBoxes, chosen: Sequence[int], colour: tuple[in
     )
 
 
-def _told(one: QuestionDetail) -> str:
+def _as_markdown(one: QuestionDetail) -> str:
     """A question as Markdown, in which nothing of it is markup."""
     shown = one.shown
     lines = [f"{shown.task}, question {shown.id}", "", *shown.text.splitlines(), ""]

@@ -25,7 +25,7 @@ def release(folder: Path, name: str, gates: Sequence[str]) -> bool:
         waiting = candidate(folder)
         if waiting is None and not kept:
             raise ConfigError(f"{folder} holds no release yet: build first")
-        _show(waiting or kept[-1])
+        _print_gates(waiting or kept[-1])
         if waiting is not None:
             show_waiting(folder, name)
         return waiting is None
@@ -54,7 +54,7 @@ def waiting_line(folder: Path, waiting: PublishedRelease, name: str) -> str:
     )
 
 
-def _show(one: PublishedRelease) -> None:
+def _print_gates(one: PublishedRelease) -> None:
     """Prints what each gate found."""
     state = "candidate, waits since" if one.waits else "released"
     heads = [*numbers("measured", "limit"), *sentences("", "found")]

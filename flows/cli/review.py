@@ -194,7 +194,7 @@ def import_review(folder: Path, file: Path | None) -> bool:
     raw = BENCHMARKS[benchmark].checks(rows)
     for number, answers in enumerate(_answers_of_people(pack, verdicts, raw), start=1):
         write_atomically(place / f"people_{number}.csv", answers)
-    _show(review(rows, verdicts, salt, raw), len(verdicts), sum(item.task not in CHECKS for item in pack.items))
+    _report(review(rows, verdicts, salt, raw), len(verdicts), sum(item.task not in CHECKS for item in pack.items))
     console.print(f"{place / VERDICTS_FILE}: the next build takes it into the release.")
     return not left_out
 
@@ -541,7 +541,7 @@ def _show_left_out(file: Path | None, left_out: Sequence[LeftOutRow]) -> None:
         console.print(f"… and {len(left_out) - SHOWN_ROWS} more.")
 
 
-def _show(reviewed: Reviewed, verdicts: int, items: int) -> None:
+def _report(reviewed: Reviewed, verdicts: int, items: int) -> None:
     """Prints the status of the questions and the agreement of reviewers."""
     states = states_of(reviewed)
     states["waiting"] += items - len(reviewed.stands)

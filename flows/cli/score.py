@@ -73,7 +73,7 @@ def score(
     with _judge(how.judge(chosen), out, limit_cost) as ask, with_answers(file, release, answers) as file:
         found = scored(how, file, predictions, chosen, ask, unseen, people, only_asked=only_asked, of=source)
     show_score(found, how, bool((source and source.blind) or unseen or people))
-    told = {"benchmark": name, "settings": _plain(chosen.model_dump(mode="json"))} | found.summary()
+    told = {"benchmark": name, "settings": _without_paths(chosen.model_dump(mode="json"))} | found.summary()
     told |= {"published": how.published} if how.published else {}
     if out:
         as_json = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -115,7 +115,7 @@ def _judge(model: ModelSpec | None, out: Path | None, limit_cost: float | None) 
         yield lambda requests: session.each("judge", requests, one)
 
 
-def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+def _without_paths(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings without the paths of this machine."""
     judge = settings.get("judge")
     return settings | (

@@ -197,7 +197,7 @@ def _folder_of(wanted: str, folders: Sequence[Path]) -> Path:
     if folders and not tables:
         raise ConfigError(f"{looked}: neither a build nor a release; name the folder of one behind {wanted}")
     wanted = shortened(wanted, NAME_CHARS)
-    like = _like(wanted, is_number, column, [path for _, path in tables])
+    like = _similar_names(wanted, is_number, column, [path for _, path in tables])
     hint = f"Did you mean {', '.join(like)}?" if like else "Pass the build or release folder as second argument."
     raise ConfigError(f"No {what} {wanted} under {looked}. {hint}")
 
@@ -208,7 +208,7 @@ def _tables_of(folder: Path) -> list[Path]:
     return [path for table in FOUND_IN for path in sorted((release / table).glob("*.parquet"))]
 
 
-def _like(wanted: str, is_number: bool, column: str, paths: Sequence[Path]) -> list[str]:
+def _similar_names(wanted: str, is_number: bool, column: str, paths: Sequence[Path]) -> list[str]:
     """Questions whose id begins as the wanted one, or scenes with the wanted name in theirs; a few."""
     if len(wanted) < LIKE_FROM:
         return []

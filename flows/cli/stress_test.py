@@ -75,7 +75,7 @@ def stress_test(
             pruned = summarise(left, attack(left, run, informed=informed))
     write(stress_table(items, fold, scores, removed_in, lora.bias if lora else None))
     mixed = {} if ungrouped else _mixed(items)
-    _show(before, mixed, column)
+    _print_scores(before, mixed, column)
     if pruned:
         _show_pruned(before, pruned, rounds=int(removed_in.max()))
     console.print(f"All rows: {out}")
@@ -133,7 +133,7 @@ def _read_column(path: Path, published: Sequence[Published], name: str) -> list[
     return [str(value) for value in values]
 
 
-def _show(before: Mapping[str, GuessScores], mixed: Mapping[str, float], column: str) -> None:
+def _print_scores(before: Mapping[str, GuessScores], mixed: Mapping[str, float], column: str) -> None:
     """Per task what each way of guessing earns."""
     from pipeline.blind.shortcut_attackers import best_guess
 

@@ -158,7 +158,7 @@ def _cells(found: dict[str, Any]) -> Iterator[str]:
     yield ", ".join(f["name"] + ("!" if f["severity"] == "doubt" else "") for f in found["findings"])
 
 
-def _plain(name: str) -> str:
+def _safe_name(name: str) -> str:
     """A name that every file system takes."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._") or "flight"
 
@@ -180,7 +180,7 @@ class _Names:
         several = len(self._folders[path.stem.lower()]) > 1
         name = f"{path.absolute().parent.name}.{path.stem}" if several else path.stem
         if flight is not None:
-            name = f"{name}.{_plain(flight)}"
+            name = f"{name}.{_safe_name(flight)}"
         number, free = 1, name
         while free.lower() in self._taken:
             number += 1

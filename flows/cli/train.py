@@ -132,7 +132,7 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
         "shared_scenes": [one._asdict() | {"release": one.release.name} for one in shared],
     }
     write_atomically(to / SUMMARY, (json.dumps(summary, indent=1, ensure_ascii=False) + "\n").encode())
-    _show(summary, shared, to)
+    _print_summary(summary, shared, to)
 
 
 @contextmanager
@@ -232,7 +232,7 @@ def _sample(spool: Any, places: Sequence[tuple[int, int]], terms: _Terms) -> tup
     return first["id"], raw, media
 
 
-def _show(summary: dict[str, Any], shared: Sequence[SharedScene], to: Path) -> None:
+def _print_summary(summary: dict[str, Any], shared: Sequence[SharedScene], to: Path) -> None:
     if shared:
         heads = ("scene", "found by", "is", "of", "measured")
         rows = [

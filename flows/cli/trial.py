@@ -29,14 +29,14 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     place = folder / TRIAL
     if answers is not None:
         told = place / "people.csv"
-        write_atomically(told, _show(answers, place / "key.csv", _released(folder)))
+        write_atomically(told, _print_score(answers, place / "key.csv", _released(folder)))
         console.print(f"Beside a model's score: scan2qa score … --people {told}")
         return
     has_tiny = bool(released_files(folder / "release" / "data", TINY))
     released = _released(folder, TINY) if has_tiny else []  # so that people answer what models are tried on
     if len(released) < questions:
         released = _released(folder)
-    media = {question.id: shown for question in released if (shown := _shown(folder, question)) is not None}
+    media = {question.id: shown for question in released if (shown := _media_of(folder, question)) is not None}
     if not media:
         raise ConfigError(f"{folder}: nothing is there to be seen, neither videos nor pictures. {video_remedy(folder)}")
     chosen = choose([question for question in released if question.id in media], questions)
@@ -49,7 +49,7 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     console.print(f"Then: scan2qa trial {folder} --answers FILE. The reference answers are in {place / 'key.csv'}.")
 
 
-def _shown(folder: Path, question: Published) -> TrialMedia | None:
+def _media_of(folder: Path, question: Published) -> TrialMedia | None:
     """The video of a question, if it has one, and its pictures; None where there is nothing to see."""
     drawn = [b.scene_pictures.folder for b in BENCHMARKS.values() if b.scene_pictures is not None]
     files = [*question.rest.get("images", ()), *(f"{name}/{question.id}.png" for name in drawn)]
@@ -70,7 +70,7 @@ def _released(folder: Path, split: str | None = None) -> list[Published]:
     return [question for path in paths for question in read_published(path, columns)]
 
 
-def _show(answers: Path, key: Path, released: list[Published]) -> bytes:
+def _print_score(answers: Path, key: Path, released: list[Published]) -> bytes:
     """Prints how a person did; gives the answers by the questions' ids."""
     try:
         raw = answers.read_bytes(), key.read_bytes()

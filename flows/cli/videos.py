@@ -78,7 +78,7 @@ def make_videos(
         own, path = release / VIDEO_FOLDER / row["file"], folder / row["file"]
         if own.is_file() and not path.exists():
             link_or_copy(own, path)
-    due = [row for row in rows if _found(folder, row) not in _GOOD]
+    due = [row for row in rows if _compare_file(folder, row) not in _GOOD]
     listing = list_inputs(config) if due else InputListing({}, [])
     scenes = {row["scene"] for row in due}
     inputs = {unit: raw for unit, raw in listing.inputs.items() if unit in scenes}
@@ -108,7 +108,7 @@ def make_videos(
         for group in groups_of(stages.values(), config):
             runner.run(group)
     why |= {row.unit: f"{row.message}; {row.remedy}" for row in outcome.quarantine}
-    return _show(folder, rows, why)
+    return _print_differences(folder, rows, why)
 
 
 def _place(made: Path, folder: Path, scene: str, fps: int, due: Rows) -> dict[str, str]:
@@ -130,12 +130,12 @@ def _place(made: Path, folder: Path, scene: str, fps: int, due: Rows) -> dict[st
 
 def verify_videos(videos: Path, release: Path | None) -> bool:
     """Says which videos of a folder are not those of a release; False where any is missing or shows something else."""
-    return _show(videos, _rows_beside(videos, release, VIDEOS_TABLE), {})
+    return _print_differences(videos, _rows_beside(videos, release, VIDEOS_TABLE), {})
 
 
-def _show(videos: Path, rows: Rows, why: Mapping[str, str]) -> bool:
+def _print_differences(videos: Path, rows: Rows, why: Mapping[str, str]) -> bool:
     """Prints which videos are not those of the release, and ``why`` a scene's are missing; True where all are."""
-    found = [(row["file"], _found(videos, row)) for row in rows]
+    found = [(row["file"], _compare_file(videos, row)) for row in rows]
     wrong = [
         (file, f"{finding}: {why[row['scene']]}" if row["scene"] in why else finding)
         for row, (file, finding) in zip(rows, found, strict=True)
@@ -150,7 +150,7 @@ def _show(videos: Path, rows: Rows, why: Mapping[str, str]) -> bool:
     return not wrong
 
 
-def _found(videos: Path, row: Mapping[str, Any]) -> str:
+def _compare_file(videos: Path, row: Mapping[str, Any]) -> str:
     path = videos / row["file"]
     if not path.resolve().is_relative_to(videos.resolve()) or not path.is_file():
         return "is missing"

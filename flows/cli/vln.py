@@ -58,8 +58,8 @@ def check(
     unknown = [task for task in tasks if task not in told]
     if unknown:
         raise ConfigError(f"there is no task {', '.join(unknown)}; there are {', '.join(told)}")
-    lanes = _named("--lane", declared.lanes, told)
-    lines = {name: _line(name, numbers) for name, numbers in _named("--stop-line", declared.stop_lines, None).items()}
+    lanes = _by_name("--lane", declared.lanes, told)
+    lines = {name: _line(name, numbers) for name, numbers in _by_name("--stop-line", declared.stop_lines, None).items()}
     trials = trials_of(log, domain, KnownRoads(declared.leader, lanes, declared.map_file, lines), from_s or 0.0)
     chosen = name or next(iter(trials))
     if chosen not in trials or (name is None and len(trials) > 1):
@@ -73,7 +73,7 @@ def check(
     cut = trial.between(start, trial.t_s[-1] if until_s is None else until_s)
     wanted = [task for i, task in told.items() if task.domain == domain and (not tasks or i in tasks)]
     outcomes = checked(wanted, cut, _places(targets, told), lanes)
-    _show(outcomes, f"{log.name}: {chosen}" if len(trials) > 1 else log.name)
+    _print_outcomes(outcomes, f"{log.name}: {chosen}" if len(trials) > 1 else log.name)
     scored = [outcome for outcome in outcomes if outcome.points is not None]
     if out:
         window = {
@@ -145,7 +145,7 @@ def _times(tasks: Sequence[Specification]) -> str:
     return f"{_ends([f'{time_s:g}' for time_s in times_s])} s"
 
 
-def _named(option: str, texts: Sequence[str], known: Collection[str] | None) -> dict[str, str]:
+def _by_name(option: str, texts: Sequence[str], known: Collection[str] | None) -> dict[str, str]:
     """``[NAME=]VALUE`` by name, "" for all; each name must be known where it is said what is."""
     found = {}
     for text in texts:
@@ -185,7 +185,7 @@ def _places(targets: Sequence[str], known: Collection[str]) -> dict[str, FloatAr
     return places
 
 
-def _show(outcomes: Sequence[TrialOutcome], log: str) -> None:
+def _print_outcomes(outcomes: Sequence[TrialOutcome], log: str) -> None:
     rows = []
     for outcome in outcomes:
         measured = ", ".join(f"{k} {v:.2f}" for k, v in (outcome.measured or {}).items())

@@ -121,7 +121,7 @@ class LabelPages:
 
     def page(self, request: Request) -> Response:
         """The page; or the form that asks for the token."""
-        return FileResponse(HERE / "static" / ("label.html" if self._knows(request) else "token.html"))
+        return FileResponse(HERE / "static" / ("label.html" if self._is_authorized(request) else "token.html"))
 
     async def sign_in(self, request: Request) -> Response:
         """Takes the token."""
@@ -175,11 +175,11 @@ class LabelPages:
         drawn = await self._sent(request, DrawnBoxes, MAX_BYTES)
         return JSONResponse({"digest": await run_in_threadpool(self._scene.save, drawn)})
 
-    def _knows(self, request: Request) -> bool:
+    def _is_authorized(self, request: Request) -> bool:
         return self._token is None or reviewer_of(request.cookies.get(COOKIE), self._key) == COOKIE
 
     def _check(self, request: Request) -> None:
-        if not self._knows(request):
+        if not self._is_authorized(request):
             raise HTTPException(401, "Open the first page, and give the token.")
 
     async def _sent(self, request: Request, kind: type[M], most: int = MAX_REQUEST) -> M:
@@ -289,11 +289,11 @@ def model_detector(url: str, model: str, key_env: str | None) -> Iterator[Detect
         yield ask
 
 
-def _in_pixels(told: Any, jpeg: bytes) -> Detections | None:
+def _in_pixels(value: Any, jpeg: bytes) -> Detections | None:
     """What a reply of the schema says, in pixels of the picture; None where a box ends before it begins."""
     width, height = size_of(jpeg) or (_SIDE, _SIDE)
     scale = (width / _SIDE, height / _SIDE) * 2
-    placed = [one | {"box": [v * s for v, s in zip(one["box"], scale, strict=True)]} for one in told["detections"]]
+    placed = [one | {"box": [v * s for v, s in zip(one["box"], scale, strict=True)]} for one in value["detections"]]
     try:
         return Detections.model_validate({"detections": placed})
     except ValidationError:

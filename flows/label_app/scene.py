@@ -105,9 +105,9 @@ class LabelledScene:
         mesh = mesh_of(self._files, Findings()) or self._fused(frames, progress)
         if mesh is None and not len(frames.time_s):
             raise ConfigError(f"{folder / FILE} names neither mesh, points nor frames with poses: nothing to draw on")
-        self._show(mesh, frames)
+        self._set_surface(mesh, frames)
 
-    def _show(self, mesh: PlyMesh | SceneGeometry | None, frames: CameraFrames) -> None:
+    def _set_surface(self, mesh: PlyMesh | SceneGeometry | None, frames: CameraFrames) -> None:
         self.frames, self.surface = frames, surface_of(mesh, frames)
         self.proposals = Proposals([], [], {})
         self.picture = lru_cache(PICTURES_KEPT)(self._picture)
@@ -356,7 +356,7 @@ class FixedScene(LabelledScene):
     def __init__(self, scene: IndoorScene, geometry: SceneGeometry, folder: Path) -> None:
         self.labels = FixLabels(scene, folder)
         self.folder, self.name = folder.resolve(), scene.id
-        self._show(geometry, geometry.frames)
+        self._set_surface(geometry, geometry.frames)
 
 
 def _nearest(left: Sequence[int], objects: Sequence[SceneObject], new: Sequence[PlacedBox]) -> list[tuple[int, int]]:

@@ -206,7 +206,7 @@ def efforts(
     for stage in (stage for stage in STAGES.values() if stage.name in due and stage.is_wanted(config)):
         hosted = any(model.is_hosted for model in stage.models(config))
         if stage.unit == "build":
-            n = _asked(questions, config.blind.sample) if stage is BLIND else questions
+            n = _number_asked(questions, config.blind.sample) if stage is BLIND else questions
             scenes, used = None, [(n, known.questions.get(stage.name))]
         else:
             used = [(n, known.scenes.get((stage.name, reader))) for reader, n in due[stage.name].items()]
@@ -216,7 +216,7 @@ def efforts(
     return found
 
 
-def _asked(questions: int, sample: int | None) -> int:
+def _number_asked(questions: int, sample: int | None) -> int:
     """How many questions the embedded model is asked; what others take is not forecast."""
     return questions if sample is None else min(sample, questions)
 
@@ -371,7 +371,7 @@ def _measure(
             for reader in (reader for reader, datasets in readers.items() if dataset in datasets):
                 found[stage, reader].append(entry)
             if STAGES[stage].unit == "build" and (questions := questions_in(folder)):
-                questions = _asked(questions, sample) if stage == BLIND.name else questions
+                questions = _number_asked(questions, sample) if stage == BLIND.name else questions
                 asked[stage] = StageRate(
                     entry.seconds / questions, _left(folder, stage, [entry]) / questions, is_measured=True
                 )

@@ -69,7 +69,7 @@ def start_server() -> str:
     with tempfile.TemporaryFile() as said:
         for _ in range(PORTS):
             port = _free_port()
-            process, url = _quietly(port, said), f"http://{LOOPBACK[0]}:{port}/api"
+            process, url = _start_server_process(port, said), f"http://{LOOPBACK[0]}:{port}/api"
             atexit.register(_end, process)
             if _answers(process, url):
                 return url
@@ -90,13 +90,13 @@ def _free_port() -> int:
     return port
 
 
-def _quietly(port: int, said: IO[bytes]) -> Popen[bytes]:
+def _start_server_process(port: int, errors: IO[bytes]) -> Popen[bytes]:
     """Starts a process of the server as Prefect does; its errors go to a file."""
     command = [sys.executable, "-m", "uvicorn", "--app-dir", str(Path(prefect.__file__).parents[1]), "--factory", APP]
     command += ["--host", LOOPBACK[0], "--port", str(port), "--log-level", "error", "--lifespan", "on"]
     own = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
     settings = get_current_settings().to_environment_variables(exclude_unset=True)
-    return Popen(command, env={**os.environ, **own, **settings}, stderr=said)  # noqa: S603 # our own interpreter
+    return Popen(command, env={**os.environ, **own, **settings}, stderr=errors)  # noqa: S603 # our own interpreter
 
 
 def _end(process: Popen[bytes]) -> None:

@@ -50,17 +50,17 @@ class Watchdog:
         """Registers children that must not outlive this process, even if it is killed; call once they run."""
         for child in psutil.Process().children(recursive=True):
             if child.pid != self.process.pid:
-                self._say({"pid": child.pid})
+                self._send({"pid": child.pid})
 
     def tell(self, url: str, headers: Mapping[str, str]) -> None:
         """Sets where a Prefect server is told how this process ended, if it does not end well."""
-        self._say({"url": url, "headers": dict(headers)})
+        self._send({"url": url, "headers": dict(headers)})
 
     def stopped(self, why: str) -> None:
         """Reports that this process was cancelled; call before it ends itself."""
-        self._say({"state": {"type": "CANCELLED", "name": "Cancelled", "message": why}})
+        self._send({"state": {"type": "CANCELLED", "name": "Cancelled", "message": why}})
 
-    def _say(self, what: Mapping[str, Any]) -> None:
+    def _send(self, what: Mapping[str, Any]) -> None:
         if self.process.stdin is not None:  # unbuffered: a signal may come in the midst of it
             os.write(self.process.stdin.fileno(), json.dumps(what).encode() + b"\n")
 
@@ -277,12 +277,12 @@ class Pool:
             if not result.set_running_or_notify_cancel():
                 continue
             try:
-                done, worker = self._do(job, worker)
+                done, worker = self._run_job(job, worker)
                 result.set_result(done)
             except BaseException as error:  # raised again where the result is asked for
                 result.set_exception(error)
 
-    def _do(self, job: Job, worker: Worker | None) -> tuple[JobResult, Worker | None]:
+    def _run_job(self, job: Job, worker: Worker | None) -> tuple[JobResult, Worker | None]:
         """The result of a job, and the worker for the next one; None: a new one is to be started."""
         was_killed = False
         while True:

@@ -50,10 +50,10 @@ class SavedBuild:
     configured: Mapping[str, Any] = field(default_factory=dict)
     at: str = ""
 
-    def with_settings(self, said: Sequence[str]) -> list[str]:
+    def with_settings(self, given: Sequence[str]) -> list[str]:
         """The kept settings with new ones laid over them; one of a whole section replaces those below it."""
         settings = dict(self.settings)
-        for setting in said:
+        for setting in given:
             key, _, value = setting.partition("=")
             settings = {k: v for k, v in settings.items() if k != key and not k.startswith(f"{key}.")} | {key: value}
         return [f"{key}={value}" for key, value in settings.items()]

@@ -40,10 +40,10 @@ def end_if_interrupted() -> None:
         os._exit(EXIT_BASE + signal.SIGINT)  # without what half-imported libraries say at their end
 
 
-def say_stopped(said: bytes = SAID) -> None:
+def say_stopped(message: bytes = SAID) -> None:
     """Prints the one line. Neither rich nor logging: whatever was interrupted may hold their locks."""
     with suppress(OSError):  # of a terminal that is closed
-        os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + said)
+        os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + message)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -39,10 +39,10 @@ def main() -> None:
         except ProcessLookupError:
             continue
     if "url" in told:
-        _tell(told["url"], told["headers"], told["state"])
+        _set_state(told["url"], told["headers"], told["state"])
 
 
-def _tell(url: str, headers: Mapping[str, str], state: Mapping[str, str]) -> None:
+def _set_state(url: str, headers: Mapping[str, str], state: Mapping[str, str]) -> None:
     """Sets the state of a flow run. A server that cannot be reached is asked again some times."""
     body = json.dumps({"state": state, "force": True}).encode()
     # The address is that of the Prefect server that the user has configured.

@@ -61,7 +61,7 @@ def work_from(jobs: list[Job], url: str) -> list[JobResult]:
                 write_atomically(folder / path, got[0])
 
         packs = cache(lambda stage: by_bits(map(Path, bucket.objects(f"{STORE}/{stage}/{PACKS}"))))
-        list(threads.map(fetch, sorted({path for job in jobs for path in _needed(job, bucket, packs)})))
+        list(threads.map(fetch, sorted({path for job in jobs for path in _readable_paths(job, bucket, packs)})))
         before = _files(folder)
         dones = [run_job(_moved(job, folder)) for job in jobs]
         home = jobs[0].folder
@@ -73,7 +73,7 @@ def work_from(jobs: list[Job], url: str) -> list[JobResult]:
     return dones
 
 
-def _needed(job: Job, bucket: Bucket, packs: Callable[[str], Packs]) -> Iterator[str]:
+def _readable_paths(job: Job, bucket: Bucket, packs: Callable[[str], Packs]) -> Iterator[str]:
     """Paths, below the build's folder, of what a job may read there; ``packs`` are those of a stage."""
     found = [result for results in job.outputs.values() for result in results.values()]
     found += [result for step in job.steps for result in step.found.values()]
@@ -91,11 +91,11 @@ def _needed(job: Job, bucket: Bucket, packs: Callable[[str], Packs]) -> Iterator
 def _moved(job: Job, folder: Path) -> Job:
     """A job with the paths of its results below another folder, in which nobody else works."""
     home = job.folder
-    outputs = {stage: {u: _at(r, home, folder) for u, r in found.items()} for stage, found in job.outputs.items()}
+    outputs = {stage: {u: _placed(r, home, folder) for u, r in found.items()} for stage, found in job.outputs.items()}
     steps = tuple(
         replace(
             step,
-            found={key: _at(result, home, folder) for key, result in step.found.items()},
+            found={key: _placed(result, home, folder) for key, result in step.found.items()},
             entry=step.entry and _entry_at(step.entry, home, folder),
         )
         for step in job.steps
@@ -103,12 +103,12 @@ def _moved(job: Job, folder: Path) -> Job:
     return replace(job, outputs=outputs, steps=steps, folder=folder, lease=None)
 
 
-def _at(result: Result, home: Path, folder: Path) -> Result:
+def _placed(result: Result, home: Path, folder: Path) -> Result:
     return result._replace(root=folder / result.root.relative_to(home))
 
 
 def _entry_at(entry: Entry, home: Path, folder: Path) -> Entry:
-    return replace(entry, output=_at(entry.output, home, folder)) if entry.output else entry
+    return replace(entry, output=_placed(entry.output, home, folder)) if entry.output else entry
 
 
 def _files(folder: Path) -> dict[str, tuple[int, int]]:

@@ -70,7 +70,7 @@ class ObjectMirror:
         wanted = self._list()
         with translate_os_errors(self._home), _locked(self._home / "listing"):
             self.root.mkdir(parents=True, exist_ok=True)
-            self._new.mkdir(exist_ok=True)
+            self._new_folder.mkdir(exist_ok=True)
             there = {
                 path.relative_to(self.root).as_posix(): (facts.st_size, facts.st_mtime_ns)
                 for path, facts in _files(self.root)
@@ -79,7 +79,7 @@ class ObjectMirror:
                 (self.root / name).unlink(missing_ok=True)
             for name, facts in wanted.items():
                 if there.get(name) != facts:
-                    self._show(self.root / name, *facts)
+                    self._place_empty(self.root / name, *facts)
             _remove_empty(self.root)
             listed = digest_of(sorted(wanted.items()))
             write_atomically(self._home / "listed", listed.encode())
@@ -157,13 +157,13 @@ class ObjectMirror:
             got = self._store.get(name)
             if _facts(got.meta) != (facts.st_size, facts.st_mtime_ns):
                 raise self._changed(path)
-            with translate_os_errors(self._new):
+            with translate_os_errors(self._new_folder):
                 file = temporary.open("wb")
             with file:
                 for chunk in got.stream(min_chunk_size=CHUNK_BYTES):
-                    with translate_os_errors(self._new):
+                    with translate_os_errors(self._new_folder):
                         file.write(chunk)
-            with translate_os_errors(self._new):
+            with translate_os_errors(self._new_folder):
                 temporary.chmod(_SHOWN)
                 os.utime(temporary, ns=(time.time_ns(), facts.st_mtime_ns))
                 temporary.replace(path)
@@ -203,7 +203,7 @@ class ObjectMirror:
                 raise ConfigError(f"{self.url}: {both!r} is both an object and a folder of others: rename one")
         return found
 
-    def _show(self, path: Path, size: int, time_ns: int) -> None:
+    def _place_empty(self, path: Path, size: int, time_ns: int) -> None:
         """Puts a file of a size in a place, without bytes."""
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = self._temporary()
@@ -233,16 +233,16 @@ class ObjectMirror:
                     if held <= most // 2:
                         break
                     if facts.st_size:
-                        self._show(path, facts.st_size, facts.st_mtime_ns)
+                        self._place_empty(path, facts.st_size, facts.st_mtime_ns)
                         held -= facts.st_size
             finally:
                 os.close(used)
 
     def _temporary(self) -> Path:
-        return self._new / f"{TEMPORARY}{uuid4().hex}"
+        return self._new_folder / f"{TEMPORARY}{uuid4().hex}"
 
     @property
-    def _new(self) -> Path:
+    def _new_folder(self) -> Path:
         return self._home / "new"
 
     @property

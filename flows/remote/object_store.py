@@ -46,18 +46,18 @@ class Bucket:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        with self._told():
+        with self._translate_errors():
             self._store = connect(url)
 
     def objects(self, prefix: str = "") -> dict[str, StoredObject]:
         """All objects whose path begins with a folder."""
-        with self._told():
+        with self._translate_errors():
             found = [one for many in self._store.list(prefix or None) for one in many]
         return {one["path"]: StoredObject(one["e_tag"] or "", one["size"]) for one in found}
 
     def get(self, path: str) -> tuple[bytes, str] | None:
         """The bytes and the tag of an object; None where there is none."""
-        with self._told():
+        with self._translate_errors():
             try:
                 got = self._store.get(path)
                 return bytes(got.bytes()), got.meta["e_tag"] or ""
@@ -69,7 +69,7 @@ class Bucket:
 
         Raises FileExistsError where that does not hold.
         """
-        with self._told():
+        with self._translate_errors():
             try:
                 return str(self._store.put(path, raw, mode=mode)["e_tag"] or "")
             except (exceptions.AlreadyExistsError, exceptions.PreconditionError) as error:
@@ -77,7 +77,7 @@ class Bucket:
 
     def modified(self, path: str) -> datetime | None:
         """The time an object was written, by the clock of the store."""
-        with self._told():
+        with self._translate_errors():
             try:
                 written: datetime = self._store.head(path)["last_modified"]
             except FileNotFoundError:
@@ -86,12 +86,12 @@ class Bucket:
 
     def remove(self, paths: list[str]) -> None:
         """Removes objects; those that are not there are no fault."""
-        with self._told(), suppress(FileNotFoundError):
+        with self._translate_errors(), suppress(FileNotFoundError):
             if paths:
                 obstore.delete(self._store, paths)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Turns what the store says into one line for the user."""
         try:
             yield
@@ -127,14 +127,14 @@ class BucketLease:
         if there is not None:
             mark = there[0].decode(errors="replace")
             if mark != FREE and not is_dead(mark.partition("\n")[0]) and not self._is_expired():
-                raise self._busy(mark)
+                raise self._held_error(mark)
             mode = {"e_tag": there[1]}
         try:
-            self._tag = self._bucket.put(LEASE_FILE, self._now(), mode)
+            self._tag = self._bucket.put(LEASE_FILE, self._content(), mode)
             self._beaten_s = _now_s()
         except FileExistsError:
             there = self._bucket.get(LEASE_FILE)
-            raise self._busy(there[0].decode(errors="replace") if there else "") from None
+            raise self._held_error(there[0].decode(errors="replace") if there else "") from None
 
     def beat(self) -> None:
         """Says that its holder lives."""
@@ -142,7 +142,7 @@ class BucketLease:
             if self._tag is not None:
                 self._beats += 1
                 with suppress(StoreError):  # the next one may come through
-                    self._replace(self._now())
+                    self._replace(self._content())
 
     def check(self) -> None:
         """Raises StoreError where another build has taken it over."""
@@ -171,7 +171,7 @@ class BucketLease:
         except FileExistsError:
             self._tag = None
 
-    def _now(self) -> bytes:
+    def _content(self) -> bytes:
         """The lease's content: its holder, and a number that changes with each beat."""
         return f"{self._mark}\n{self._beats}".encode()
 
@@ -180,7 +180,7 @@ class BucketLease:
         now, beaten = self._bucket.modified(CLOCK), self._bucket.modified(LEASE_FILE)
         return now is not None and beaten is not None and (now - beaten).total_seconds() > EXPIRES_S
 
-    def _busy(self, mark: str) -> StoreError:
+    def _held_error(self, mark: str) -> StoreError:
         told = describe_holder(mark.partition("\n")[0])
         return StoreError(f"{self._bucket.url}: another build works on this store{told}; wait for it")
 

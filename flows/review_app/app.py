@@ -214,12 +214,12 @@ class Pages:
     def item(self, request: Request) -> Response:
         """One item: with the truth for who has answered it, without for everybody else."""
         reviewer, role = self._signed_in(request), _role(request.query_params.get("role"))
-        return self._item_page("item.html", self._known(request), reviewer, role)
+        return self._item_page("item.html", self._known_item(request), reviewer, role)
 
     async def act(self, request: Request) -> Response:
         """Stores an answer, that the truth holds, or a flag; or takes the last of these two back."""
         reviewer, form = self._signed_in(request), await read_form(request)
-        item, role = self._known(request), _role(form.get("role"))
+        item, role = self._known_item(request), _role(form.get("role"))
         action = request.url.path.rpartition("/")[2]
         return await run_in_threadpool(self._act, request, item, reviewer, role, action, form)
 
@@ -245,17 +245,17 @@ class Pages:
     def video(self, request: Request) -> Response:
         """The video of an item; parts of it where the browser asks for parts."""
         self._signed_in(request)
-        return _file(self._site.video(self._known(request)))
+        return _file(self._site.video(self._known_item(request)))
 
     def picture(self, request: Request) -> Response:
         """A picture that the question of an item shows."""
         self._signed_in(request)
-        return _file(self._site.picture(self._known(request), request.path_params["number"]))
+        return _file(self._site.picture(self._known_item(request), request.path_params["number"]))
 
     def drawing(self, request: Request) -> Response:
         """The drawing of what proves the answer to an item, once this reviewer has answered."""
         reviewer = self._signed_in(request)
-        return _file(self._site.drawing(self._known(request), reviewer))
+        return _file(self._site.drawing(self._known_item(request), reviewer))
 
     def _item_page(self, template: str, item: int, reviewer: str, role: Role) -> HTMLResponse:
         view = self._site.view(item, reviewer, role)
@@ -273,7 +273,7 @@ class Pages:
             raise HTTPException(401)
         return reviewer
 
-    def _known(self, request: Request) -> int:
+    def _known_item(self, request: Request) -> int:
         item: int = request.path_params["item"]
         if item not in self._site:
             raise HTTPException(404)

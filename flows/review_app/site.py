@@ -134,7 +134,7 @@ class ReviewSite:
     def picture(self, item: int, number: int) -> Path | None:
         """A picture that the question of an item shows, counted from 1; None where it shows no such picture."""
         names = self._board.item(item).pictures
-        return self._below(self._folder, names[number - 1]) if 1 <= number <= len(names) else None
+        return self._path_below(self._folder, names[number - 1]) if 1 <= number <= len(names) else None
 
     def drawing(self, item: int, reviewer: str) -> Path | None:
         """The drawing of what proves the truth of an item; None where there is none, or before an answer."""
@@ -284,10 +284,10 @@ class ReviewSite:
     def video(self, item: int) -> Path | None:
         """The video of an item; None where there is none. Nothing outside the folder of videos."""
         name = self._board.item(item).video
-        return self._below(self._folder / VIDEOS, name) if name else None
+        return self._path_below(self._folder / VIDEOS, name) if name else None
 
     @staticmethod
-    def _below(folder: Path, name: str) -> Path | None:
+    def _path_below(folder: Path, name: str) -> Path | None:
         path = (folder / name).resolve()
         return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
 

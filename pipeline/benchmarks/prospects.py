@@ -85,9 +85,9 @@ def prospects(
     root: Path,
     refs: Iterable[SceneRef],
     terms: Terms,
-    said: Callable[[str, AnyScene], AnyScene] = as_read,
+    revised: Callable[[str, AnyScene], AnyScene] = as_read,
 ) -> Prospects:
-    """Reads and observes scenes, and counts what is asked of them; ``said`` puts in what people said of a scene.
+    """Reads and observes scenes, and counts what is asked of them; ``revised`` puts in what people said of a scene.
 
     A scene without a video is counted again with one that lasts as long as its data: that is what the video costs, and
     what else the scene lacks is told from there.
@@ -99,7 +99,7 @@ def prospects(
     left_out: dict[str, list[str]] = {}
     for ref in refs:
         try:
-            scene = _observed(reader, root, ref, terms, said)
+            scene = _observed(reader, root, ref, terms, revised)
             count = _count(benchmark, scene, terms)
         except Exception as error:  # costs one scene, as in a build
             finding = unexpected(error, folder_of(root) / ref.files[0], ref.id).finding
@@ -116,12 +116,12 @@ def prospects(
             lost[reason] += count.caps[task]
             scenes.setdefault(reason, {})[ref.id] = None
             tasks.setdefault(reason, {})[task] = None
-    told = [Cost(name, tuple(ids), (), None, False) for name, ids in left_out.items()]
-    told += [
+    costs = [Cost(name, tuple(ids), (), None, False) for name, ids in left_out.items()]
+    costs += [
         Cost(name, tuple(scenes[name]), tuple(tasks[name]), lost[name], name == MISSING_VIDEO)
         for name in sorted(scenes, key=lambda name: (-lost[name], name))
     ]
-    return Prospects(total, tuple(told))
+    return Prospects(total, tuple(costs))
 
 
 def bounds(
@@ -158,10 +158,10 @@ def bounds(
 
 
 def _observed(
-    reader: Reader, root: Path, ref: SceneRef, terms: Terms, said: Callable[[str, AnyScene], AnyScene]
+    reader: Reader, root: Path, ref: SceneRef, terms: Terms, revised: Callable[[str, AnyScene], AnyScene]
 ) -> AnyScene:
     files = SceneFiles(root, ref)
-    scene = said(ref.id, reader.read(files))
+    scene = revised(ref.id, reader.read(files))
     geometry = reader.geometry(files, scene)
     if geometry is None:
         return scene

@@ -123,8 +123,8 @@ def _letter(item: BlindItem, rotation: int, legend: tuple[Image, ...]) -> Wordin
     prompt, letters = load_prompt(PROMPTS["letter"]), list(LETTERS[: len(item.options)])
     shown = item.options[rotation:] + item.options[:rotation]
     lines = [f"{letter}. {option}" for letter, option in zip(letters, shown, strict=True)]
-    said = prompt.render(text=item.text, letters=letters, options=lines)
-    request = Request((user(said, *legend),), prompt=prompt.version)
+    text = prompt.render(text=item.text, letters=letters, options=lines)
+    request = Request((user(text, *legend),), prompt=prompt.version)
     return Wording(item, "letter", 1 / len(item.options), rotation, request, request_digest(request))
 
 
@@ -210,11 +210,11 @@ def requests_of(
     requests: dict[str, dict[str, Request]] = {model.name: {} for model in models}
     for batch in _batches(questions, models, config, pictures or {}):
         for name, asked in batch.items():
-            requests[name] |= _once(asked)
+            requests[name] |= _unique_requests(asked)
     return requests
 
 
-def _once(asked: Sequence[Sequence[Wording]]) -> dict[str, Request]:
+def _unique_requests(asked: Sequence[Sequence[Wording]]) -> dict[str, Request]:
     every = (wording for question in asked for wording in question)
     return {wording.digest: wording.request for wording in every if wording.request is not None}
 
@@ -298,7 +298,7 @@ async def _ask_all(
                 async with asyncio.TaskGroup() as group:
                     for client in clients:
                         name = client.spec.name
-                        requests = _once(batch[name])
+                        requests = _unique_requests(batch[name])
                         total = before[name] + len(requests)
                         total = max(total, round(total * questions / done))
                         # In order of their words: the embedded model reads a common beginning once.
@@ -307,7 +307,7 @@ async def _ask_all(
                                 group.create_task(one(client, digest, request, total))
             except BaseExceptionGroup as errors:
                 raise _first(errors) from None
-            before.update({name: len(_once(asked)) for name, asked in batch.items()})
+            before.update({name: len(_unique_requests(asked)) for name, asked in batch.items()})
             tables.append(replies_of(batch, found))
     return tables, {client.spec.name: client.account for client in clients}
 

@@ -53,16 +53,16 @@ class PreparedTask:
     from_others: tuple[Told, ...] | None
 
     @classmethod
-    def made_of(cls, task: str, items: Sequence[BlindItem], told: Sequence[Told] | None = None) -> PreparedTask:
+    def made_of(cls, task: str, items: Sequence[BlindItem], from_others: Sequence[Told] | None = None) -> PreparedTask:
         """Questions of one task, in the order of their ids."""
         truth = np.array([float(item.number or 0) for item in items])
-        return cls(task, tuple(items), rows_of(items), truth, None if told is None else tuple(told))
+        return cls(task, tuple(items), rows_of(items), truth, None if from_others is None else tuple(from_others))
 
     def of(self, index: IntArray) -> PreparedTask:
         """Some of the questions, by their indices (m,) in ascending order."""
-        told = None if self.from_others is None else tuple(self.from_others[i] for i in index)
+        others = None if self.from_others is None else tuple(self.from_others[i] for i in index)
         return PreparedTask(
-            self.task, tuple(self.items[i] for i in index), self.rows.of(index), self.truth[index], told
+            self.task, tuple(self.items[i] for i in index), self.rows.of(index), self.truth[index], others
         )
 
     def dealt(self, dealing: str) -> IntArray:
@@ -128,12 +128,12 @@ SHOWN: Final = tuple(
 
 def guessed(groups: Sequence[str], scores: Mapping[str, FloatArray]) -> GuessScores:
     """The figures of one task: means of scores (n,) of chance and each attacker; NaN is no guess."""
-    told = {name: found for name, found in scores.items() if name != CHANCE and not np.isnan(found).any()}
-    errors = {name: standard_error(found, groups) for name, found in told.items()}
+    usable = {name: found for name, found in scores.items() if name != CHANCE and not np.isnan(found).any()}
+    errors = {name: standard_error(found, groups) for name, found in usable.items()}
     return GuessScores(
         n=len(groups),
         chance=float(scores[CHANCE].mean()),
-        earned={name: float(found.mean()) for name, found in told.items()},
+        earned={name: float(found.mean()) for name, found in usable.items()},
         errors={name: error for name, error in errors.items() if error is not None},
     )
 
@@ -260,21 +260,21 @@ def hints_from_others(items: Sequence[BlindItem]) -> Sequence[Told] | None:
     return [elsewhere(item) for item in items] if items[0].options else mentions(items)[:, None].tolist()
 
 
-def by_others(items: Sequence[BlindItem], fold: IntArray, told: Sequence[Told] | None) -> FloatArray:
+def by_others(items: Sequence[BlindItem], fold: IntArray, from_others: Sequence[Told] | None) -> FloatArray:
     """Score (n,) of who reads all other questions of the group; NaN without others."""
-    if told is None:
+    if from_others is None:
         return np.full(len(items), np.nan)
     if items[0].options:
-        return by_traits(items, fold, told)
-    key = {item.id: tuple(said) for item, said in zip(items, told, strict=True)}
+        return by_traits(items, fold, from_others)
+    key = {item.id: tuple(texts) for item, texts in zip(items, from_others, strict=True)}
     return by_median(items, fold, lambda item: key[item.id])
 
 
 def earned_by_all(
-    items: Sequence[BlindItem], fold: IntArray, forest: ForestScores, told: Sequence[Told] | None
+    items: Sequence[BlindItem], fold: IntArray, forest: ForestScores, from_others: Sequence[Told] | None
 ) -> dict[str, FloatArray]:
-    """Score (n,) of chance and each attacker on the questions of one task; ``told``: `hints_from_others`."""
-    found = {CHANCE: forest.chance, OTHERS: by_others(items, fold, told)}
+    """Score (n,) of chance and each attacker on the questions of one task; ``from_others``: `hints_from_others`."""
+    found = {CHANCE: forest.chance, OTHERS: by_others(items, fold, from_others)}
     for name, prior in PRIORS.items():
         earned = prior(items, fold)
         found[name] = np.full(len(items), np.nan) if earned is None else earned

@@ -124,7 +124,7 @@ def _means(sums: FloatArray, target: FloatArray, choice: bool) -> FloatArray:
 
 
 def _number_rows(items: Sequence[BlindItem]) -> TaskRows:
-    names = [tuple(name for _, name in _named(item)) for item in items]
+    names = [tuple(name for _, name in _name_features(item)) for item in items]
     keys: list[Keys] = [
         list(names),
         [tuple(combinations(sorted(row), 2)) for row in names],
@@ -156,7 +156,7 @@ def _option_rows(items: Sequence[BlindItem]) -> TaskRows:
 
 def _option_keys(item: BlindItem, place: int) -> tuple[tuple[Hashable, ...], ...]:
     """The keys of one option, kind by kind."""
-    option, elements, named = item.options[place], item.elements[place], _named(item)
+    option, elements, named = item.options[place], item.elements[place], _name_features(item)
     rivals = [rival for index, rival in enumerate(item.options) if index != place]
     parts = elements if len(elements) > 1 else ()
     return (
@@ -201,7 +201,7 @@ def _number_rank(item: BlindItem, place: int) -> float:
     return float(sum(float(other) < float(item.options[place]) for other in item.options))
 
 
-def _named(item: BlindItem) -> list[tuple[str, str]]:
+def _name_features(item: BlindItem) -> list[tuple[str, str]]:
     return sorted(item.names.items())
 
 

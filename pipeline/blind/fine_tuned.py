@@ -55,7 +55,7 @@ def fine_tuned(items: Sequence[BlindItem], fold: IntArray, folder: Path, progres
         score[:, index] = chance([items[i] for i in index], fold[index])
     order = np.array(sorted(range(len(items)), key=lambda i: items[i].id), dtype=np.intp)
     parts = [(order[fold[order] != test], order[fold[order] == test]) for test in np.unique(fold).tolist()]
-    asked = [_asked(items, train, test) for train, test in parts]
+    asked = [_prompts(items, train, test) for train, test in parts]
     total = sum(
         PASSES * EPOCHS * len(train) + sum(len(choice.answers) for choice in choices.values())
         for (train, _), choices in zip(parts, asked, strict=True)
@@ -73,7 +73,7 @@ def fine_tuned(items: Sequence[BlindItem], fold: IntArray, folder: Path, progres
     return FineTunedScores(f"{FINE_TUNED} {name}", *score)
 
 
-def _asked(items: Sequence[BlindItem], train: IntArray, test: IntArray) -> dict[int, PromptAnswers]:
+def _prompts(items: Sequence[BlindItem], train: IntArray, test: IntArray) -> dict[int, PromptAnswers]:
     """Index of each tested question -> its prompt and answers; without numbers of tasks that no other fold has."""
     numbers: dict[str, list[float]] = {}
     for i in train:

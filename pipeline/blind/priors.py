@@ -41,13 +41,13 @@ _LEAST: Final = 3  # answers beside the same words that make a median of their o
 def by_words(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Options by the words of the question; numbers by the median beside the same words."""
     if items[0].options:
-        return _by_codes(items, fold, _beside)
+        return _by_codes(items, fold, _option_word_codes)
     return by_median(items, fold, lambda item: _sort(item)[0], _LEAST)
 
 
 def by_rivals(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
     """Options by their own words against those of the others."""
-    return _by_codes(items, fold, _against) if items[0].options else None
+    return _by_codes(items, fold, _option_pair_codes) if items[0].options else None
 
 
 def by_number(items: Sequence[BlindItem], fold: IntArray) -> FloatArray | None:
@@ -87,7 +87,7 @@ def _sort(item: BlindItem) -> tuple[str, int]:
 @lru_cache(_KEPT)
 def _numbers(item: BlindItem) -> tuple[float, ...]:
     """One, the clip's length, the numbers and their inverses."""
-    found = [float(told) for told in _NUMBER.findall(item.text)]
+    found = [float(number) for number in _NUMBER.findall(item.text)]
     inverse = [1 / value if value else np.nan for value in found]
     return (1.0, item.seconds if item.seconds is not None else np.nan, *found, *inverse)
 
@@ -102,15 +102,15 @@ def _code(*parts: str) -> int:
 
 
 @lru_cache(_KEPT)
-def _beside(item: BlindItem) -> tuple[IntArray, IntArray]:
+def _option_word_codes(item: BlindItem) -> tuple[IntArray, IntArray]:
     """Rows (m,) of options and codes (m,): of the option, and of it beside each word of the question."""
-    said = ("", *_words(item.text))
-    codes = [_code(word, option) for option in item.options for word in said]
-    return np.repeat(np.arange(len(item.options)), len(said)), np.array(codes, dtype=np.int64)
+    words = ("", *_words(item.text))
+    codes = [_code(word, option) for option in item.options for word in words]
+    return np.repeat(np.arange(len(item.options)), len(words)), np.array(codes, dtype=np.int64)
 
 
 @lru_cache(_KEPT)
-def _against(item: BlindItem) -> tuple[IntArray, IntArray]:
+def _option_pair_codes(item: BlindItem) -> tuple[IntArray, IntArray]:
     """Rows (m,) of options and codes (m,): of any option, of each of its words, and of these against the others'."""
     own = [frozenset(_words(option)) for option in item.options]
     rows, codes = [], []
@@ -138,8 +138,8 @@ def _by_codes(
     first, own = np.concatenate([[True], row[1:] != row[:-1]]), fold[rows.question[row]]
     n, won = sums_elsewhere(code, own), sums_elsewhere(code, own, rows.right[row])
     usual = ((won + _SMOOTHING * float(rows.right.mean())) / (n + _SMOOTHING))[first]
-    told = (won + _SMOOTHING * usual[row]) / (n + _SMOOTHING)
-    worth = np.where(first, np.log(usual[row]), np.log(told / usual[row]))
+    likelihood = (won + _SMOOTHING * usual[row]) / (n + _SMOOTHING)
+    worth = np.where(first, np.log(usual[row]), np.log(likelihood / usual[row]))
     return rows.score(np.round(np.bincount(row, worth, len(rows.right)), _DECIMALS))
 
 
@@ -181,7 +181,7 @@ def by_frequency(letters: Sequence[str] | None, answers: Sequence[str]) -> float
         answers: in words, or the numbers.
     """
     if letters is not None:
-        return max(max(Counter(told).values()) for told in (letters, answers)) / len(answers)
+        return max(max(Counter(labels).values()) for labels in (letters, answers)) / len(answers)
     values, count = np.unique(np.array(answers, dtype=np.float64), return_counts=True)
     earned = (mean_relative_accuracies(values[:, None], values[None]) * count).sum(1)
     return float(earned.max() / count.sum())

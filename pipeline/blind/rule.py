@@ -125,10 +125,10 @@ def verdict_table(verdicts: Sequence[TaskVerdict]) -> pa.Table:
     parts = [VERDICTS.empty_table()]
     for verdict in verdicts:
         n = len(verdict.reasons)
-        told = (verdict.votes.task, len(verdict.voters), verdict.needed)
+        shown = (verdict.votes.task, len(verdict.voters), verdict.needed)
         task, voters, needed = (
             pa.repeat(pa.scalar(one, VERDICTS.field(name).type), n)
-            for one, name in zip(told, ("task", "voters", "needed"), strict=True)
+            for one, name in zip(shown, ("task", "voters", "needed"), strict=True)
         )
         reasons = zip(*(reason or (None,) * 4 for reason in verdict.reasons), strict=True)
         parts.append(pa.table([verdict.votes.ids, task, voters, verdict.right, needed, *reasons], VERDICTS))
@@ -351,7 +351,7 @@ def votes_of(questions: pa.Table, replies: pa.Table, threshold: float) -> Iterat
         for model in models:
             found = own.filter(pc.equal(own["model"], model))
             form = "/".join(sorted(pc.unique(found["form"]).to_pylist()))
-            ballots[model] = _ballot(items, closed, letters, form, _said(found, rows), threshold)
+            ballots[model] = _ballot(items, closed, letters, form, _replied(found, rows), threshold)
         yield Votes(
             task,
             rows["id"].to_numpy(),
@@ -373,7 +373,7 @@ def _kinds(items: Sequence[BlindItem]) -> tuple[IntArray, BoolArray]:
     return codes_of(kinds)[1], closed
 
 
-def _said(replies: pa.Table, questions: pa.Table) -> pa.Table:
+def _replied(replies: pa.Table, questions: pa.Table) -> pa.Table:
     """Per question what a model said of it in all orders (``said``, null for several answers); nulls: not asked."""
     found = replies.group_by("id").aggregate(
         [
@@ -402,14 +402,14 @@ def _ballot(
     threshold: float,
 ) -> ModelPredictions:
     number = form == "number"
-    said = found["said"].to_pylist()
+    said_letters = found["said"].to_pylist()
     if number:
-        answers: list[Hashable | None] = [None if answer is None else float(answer) for answer in said]
+        answers: list[Hashable | None] = [None if answer is None else float(answer) for answer in said_letters]
         truths: list[Hashable] = [float(item.number or 0) for item in items]
     else:
-        told = list(zip(items, closed.tolist(), strict=True))
-        answers = [None if a is None else _meant(*one, a) for one, a in zip(told, said, strict=True)]
-        truths = [_meant(*one, letter or "") for one, letter in zip(told, letters, strict=True)]
+        pairs = list(zip(items, closed.tolist(), strict=True))
+        answers = [None if a is None else _meaning_of(*one, a) for one, a in zip(pairs, said_letters, strict=True)]
+        truths = [_meaning_of(*one, letter or "") for one, letter in zip(pairs, letters, strict=True)]
     known, truth_codes = codes_of(truths)
     given_codes = {value: code for code, value in enumerate(dict.fromkeys(a for a in answers if a is not None))}
     if number:
@@ -418,7 +418,7 @@ def _ballot(
     else:
         is_right = np.array([[a == t for t in known] for a in [*given_codes, None]], dtype=np.bool_)
     return ModelPredictions(
-        answers=tuple(said),
+        answers=tuple(said_letters),
         answer=np.array([given_codes[a] if a is not None else len(given_codes) for a in answers], dtype=np.intp),
         truth=truth_codes,
         is_right=is_right,
@@ -430,6 +430,6 @@ def _ballot(
     )
 
 
-def _meant(item: BlindItem, by_text: bool, letter: str) -> Hashable:
+def _meaning_of(item: BlindItem, by_text: bool, letter: str) -> Hashable:
     """The meaning of a letter: in a closed set the option's text, else its place."""
     return item.options[LETTERS.index(letter)] if by_text else letter

@@ -40,11 +40,11 @@ def elsewhere(item: BlindItem) -> Sequence[Hashable]:
     Movements and names that are told in order ("…, then …; …") are one after the other. Options that are orders of the
     same things have a rank by how well they agree with the orders that are options elsewhere.
     """
-    others = [told for id, texts in item.company if id != item.id for told in texts]
+    others = [text for id, texts in item.company if id != item.id for text in texts]
     asked, options = _stems(item.text), [_stems(option) - _FILLERS for option in item.options]
-    said = Counter(map(_stems, others))
-    often = [sum(times for told, times in said.items() if option <= told) for option in options]
-    next_ = Counter(b for told in others for a, b in _steps_in_turn(told) if len(a & asked) > _LIKE * len(a))
+    counts = Counter(map(_stems, others))
+    often = [sum(times for text, times in counts.items() if option <= text) for option in options]
+    next_ = Counter(b for text in others for a, b in _steps_in_turn(text) if len(a & asked) > _LIKE * len(a))
     after = [
         sum(times for b, times in next_.items() if len(b & option) > _LIKE * min(len(b), len(option)))
         for option in options
@@ -82,7 +82,7 @@ def _agreements(item: BlindItem, others: Sequence[str]) -> Sequence[int]:
     """How many pairs each option has in the order in which texts have them, less those that it has the other way."""
     if len(set(item.elements[0])) < _ORDER_MIN or len({frozenset(own) for own in item.elements}) > 1:
         return [0] * len(item.options)
-    before = Counter(chain.from_iterable(combinations(told.split(LIST_SEPARATOR), 2) for told in others))
+    before = Counter(chain.from_iterable(combinations(text.split(LIST_SEPARATOR), 2) for text in others))
     return [sum(before[a, b] - before[b, a] for a, b in combinations(own, 2)) for own in item.elements]
 
 
@@ -111,7 +111,7 @@ def _by_place(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatAr
         if share is None or not steps:
             return [None] * len(item.options)
         now = min(int(share * len(steps)), len(steps) - 1)
-        alike = [[_like(option, step) for step in steps] for option in item.options]
+        alike = [[_shared(option, step) for step in steps] for option in item.options]
         return [int(np.argmax(found)) - now if max(found) >= _LIKE else None for found in alike]
 
     return by_trait(items, fold, trait)
@@ -144,17 +144,17 @@ def _letter(item: BlindItem) -> Sequence[Hashable]:
 @lru_cache(_KEPT)
 def _likeness(item: BlindItem) -> tuple[int, ...]:
     """By how much each is like the other options: wrong ones are often made from the right one."""
-    return ranks([sum(_like(option, other) for other in item.options) for option in item.options])
+    return ranks([sum(_shared(option, other) for other in item.options) for option in item.options])
 
 
 @lru_cache(_KEPT)
-def _said(item: BlindItem) -> tuple[tuple[int, bool], ...]:
+def _mentioned_in_question(item: BlindItem) -> tuple[tuple[int, bool], ...]:
     """How much of each the question says, and whether it follows in a printed list on a step that is no option."""
     text = _stems(item.text)
-    said = ranks([len(_stems(option) & text) / max(len(_stems(option)), 1) for option in item.options])
-    missing = [after for step, after in pairwise(_steps(item)) if max(_like(o, step) for o in item.options) < _LIKE]
-    follows = [any(_like(option, after) >= _LIKE for after in missing) for option in item.options]
-    return tuple(zip(said, follows, strict=True))
+    shares = ranks([len(_stems(option) & text) / max(len(_stems(option)), 1) for option in item.options])
+    missing = [after for step, after in pairwise(_steps(item)) if max(_shared(o, step) for o in item.options) < _LIKE]
+    follows = [any(_shared(option, after) >= _LIKE for after in missing) for option in item.options]
+    return tuple(zip(shares, follows, strict=True))
 
 
 def ranks(values: Sequence[float]) -> tuple[int, ...]:
@@ -174,7 +174,7 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(_ENDING.sub("", re.sub("ies$", "y", word)) for word in re.findall(r"\w+", text.casefold()))
 
 
-def _like(a: str, b: str) -> float:
+def _shared(a: str, b: str) -> float:
     """Share of the shorter text's words that the other has too."""
     one, other = _stems(a), _stems(b)
     return len(one & other) / max(min(len(one), len(other)), 1)
@@ -210,7 +210,7 @@ SHORTCUT_ATTACKERS: Final[dict[str, Callable[[Sequence[BlindItem], IntArray], Fl
     "by length": partial(by_trait, trait=_length),
     "by letter": partial(by_trait, trait=_letter),
     "by likeness": partial(by_trait, trait=_likeness),
-    "by text": partial(by_trait, trait=_said),
+    "by text": partial(by_trait, trait=_mentioned_in_question),
     "by time": partial(_by_share, when=_clock_s),
     "interpolated": partial(_by_place, when=_clock_s),
     "by clip": partial(_by_share, when=_clip_s),

@@ -59,8 +59,8 @@ def totals_of(models: Sequence[ModelSpec], replies: pa.Table, money: Money) -> t
 def _totals(model: ModelSpec, rows: pa.Table, money: Money) -> ModelTotals:
     answered = rows.filter(pc.is_null(rows["failure"])).group_by("request")
     once = answered.aggregate([("input_tokens", "max"), ("output_tokens", "max")])
-    told = once.filter(pc.is_valid(once["input_tokens_max"]))
-    usage = Usage(*(pc.sum(told[name]).as_py() or 0 for name in ("input_tokens_max", "output_tokens_max")))
+    reported = once.filter(pc.is_valid(once["input_tokens_max"]))
+    usage = Usage(*(pc.sum(reported[name]).as_py() or 0 for name in ("input_tokens_max", "output_tokens_max")))
     price = money.price_of(model)
     return ModelTotals(
         model=model.name,
@@ -72,7 +72,7 @@ def _totals(model: ModelSpec, rows: pa.Table, money: Money) -> ModelTotals:
         requests=len(once),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        unreported_usage=len(once) - len(told),
+        unreported_usage=len(once) - len(reported),
         cost_usd=None if price is None else price.cost_usd(usage),
     )
 

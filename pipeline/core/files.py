@@ -138,13 +138,13 @@ def translate_os_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        told = f"{folder}: cannot write ({error.strerror})"
+        message = f"{folder}: cannot write ({error.strerror})"
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise NoSpaceError(f"{told}: free some space") from error
+            raise NoSpaceError(f"{message}: free some space") from error
         if error.errno == errno.EISDIR:
             there = error.filename2 or error.filename or folder
-            raise StoreError(f"{told}: move {there} away, scan2qa writes something else there") from error
-        raise StoreError(f"{told}: give a folder that can be written") from error
+            raise StoreError(f"{message}: move {there} away, scan2qa writes something else there") from error
+        raise StoreError(f"{message}: give a folder that can be written") from error
 
 
 def remove_temporary(folder: Path, inner: Iterable[str]) -> None:

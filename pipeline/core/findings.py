@@ -39,8 +39,8 @@ class Findings:
         result = dict(pairs)
         if len(result) < len(pairs):
             count = Counter(key for key, _ in pairs)
-            told = ", ".join(sorted(key for key in count if count[key] > 1))
-            self.add(fault("duplicate_key", told, f"given more than once: {told}", "keep one"))
+            repeated = ", ".join(sorted(key for key in count if count[key] > 1))
+            self.add(fault("duplicate_key", repeated, f"given more than once: {repeated}", "keep one"))
         return result
 
 

@@ -109,14 +109,14 @@ class TableFile:
         self._waiting.append(table.replace_schema_metadata(self._schema.metadata))
         while sum(part.num_rows for part in self._waiting) >= self._row_group:
             rows = pa.concat_tables(self._waiting)
-            self._put(rows.slice(0, self._row_group))
+            self._write_rows(rows.slice(0, self._row_group))
             self._waiting = [rows.slice(self._row_group)]
 
     def end_group(self) -> None:
         """Writes what waits as a row group."""
         rest, self._waiting = pa.concat_tables([*self._waiting, self._schema.empty_table()]), []
         if rest.num_rows:
-            self._put(rest)
+            self._write_rows(rest)
 
     def finish(self, metadata: dict[str, str] | None = None) -> None:
         """Writes what waits and the footer, with more metadata; ``sha256`` is known from then on."""
@@ -134,7 +134,7 @@ class TableFile:
         with translate_os_errors(self.path.parent):
             self._temporary.replace(self.path)
 
-    def _put(self, rows: pa.Table) -> None:
+    def _write_rows(self, rows: pa.Table) -> None:
         with translate_os_errors(self.path.parent):
             self._writer.write_table(rows.combine_chunks(), row_group_size=self._row_group)
 

@@ -114,8 +114,8 @@ def lacking(plugin: Any, names: Collection[str]) -> str | None:
 
 def _refused(entry: EntryPoint, why: str) -> ConfigError:
     package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.module
-    told = f"plug-in {package} ({entry.group}: {entry.name} = {entry.value}) cannot be used: {' '.join(why.split())}"
-    return ConfigError(f"{told}; mend it, or uninstall the package")
+    message = f"plug-in {package} ({entry.group}: {entry.name} = {entry.value}) cannot be used: {' '.join(why.split())}"
+    return ConfigError(f"{message}; mend it, or uninstall the package")
 
 
 @cache

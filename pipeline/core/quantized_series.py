@@ -28,7 +28,7 @@ class QuantizedSeries(Model):
     data: str = Field(description="base64")
 
     @model_validator(mode="after")
-    def _whole(self) -> QuantizedSeries:
+    def _check_size(self) -> QuantizedSeries:
         try:
             count = len(base64.b64decode(self.data, validate=True)) / 4 / self.columns
         except binascii.Error as error:

@@ -100,15 +100,15 @@ class Canvas:
 
     def elements(self) -> str:
         """All that was drawn."""
-        return "".join((*map(_whole, self._parts), *self._labels))
+        return "".join((*map(_svg_of, self._parts), *self._labels))
 
     def beginning(self) -> str:
         """The part that it had in common with others when it was copied, but for texts; "" where it is no copy."""
-        return "".join(map(_whole, self._parts[: self._begun]))
+        return "".join(map(_svg_of, self._parts[: self._begun]))
 
     def rest(self) -> str:
         """All but pictures, panels and the beginnings: what lies above these."""
-        return "".join((*map(_above, self._parts[self._begun :]), *self._labels))
+        return "".join((*map(_svg_above_ground, self._parts[self._begun :]), *self._labels))
 
     def placed(self) -> Iterator[PlacedPart]:
         """The parts that were put on it."""
@@ -128,9 +128,9 @@ class Canvas:
         if d:
             self._parts.append(f'<path class="{kind}" d="{d}"{_inner("path", title)}')
 
-    def line(self, kind: str, points: npt.ArrayLike, told: Mapping[str, str] | None = None) -> None:
-        """A line through points (n, 2); ``told`` says what it measures (`data-` attributes)."""
-        self._parts.append(f'<path class="{kind}" d="M{self._points(points)}"{_data(told)}/>')
+    def line(self, kind: str, points: npt.ArrayLike, attributes: Mapping[str, str] | None = None) -> None:
+        """A line through points (n, 2); ``attributes`` says what it measures (`data-` attributes)."""
+        self._parts.append(f'<path class="{kind}" d="M{self._points(points)}"{_data(attributes)}/>')
 
     def dot(self, kind: str, at: npt.ArrayLike, radius: float, title: str = "") -> None:
         """A circle."""
@@ -177,7 +177,7 @@ class Canvas:
         x, y = (float(value) for value in np.asarray(at, dtype=np.float64))
         words = shortened(words, size, self.width - 4 * _PAD, bold=True)
         half, tall = width_of(words, size, bold=True) / 2 + _PAD, size * 0.75
-        boxes = (self._within(*place, half, tall) for place in _beside(x, y, away, half, tall))
+        boxes = (self._label_box(*place, half, tall) for place in _label_places(x, y, away, half, tall))
         first = next(boxes)
         free = (box for box in chain([first], boxes) if not any(box.meets(other) for other in self._taken))
         box = next(free, first)
@@ -194,24 +194,24 @@ class Canvas:
         self._parts.append(CanvasPhoto(jpeg, box))
 
     def put(
-        self, other: Canvas, at: tuple[float, float], told: Mapping[str, str] | None = None, panel: bool = False
+        self, other: Canvas, at: tuple[float, float], attributes: Mapping[str, str] | None = None, panel: bool = False
     ) -> None:
         """Another part, its upper left corner at a point; what is outside of it is cut off."""
         # Cutting off takes long, and most parts have nothing to be cut off.
-        self._parts.append(PlacedPart(other, at, _data(told), other._reaches_out, panel))
+        self._parts.append(PlacedPart(other, at, _data(attributes), other._reaches_out, panel))
 
     def _points(self, points: npt.ArrayLike) -> str:
         where = np.asarray(points, dtype=np.float64)
         self._reaches_out |= bool((where < 0).any() or (where > [self.width, self.height]).any())
         return points_of(where)
 
-    def _within(self, middle: float, baseline: float, half: float, tall: float) -> CanvasBox:
+    def _label_box(self, middle: float, baseline: float, half: float, tall: float) -> CanvasBox:
         x = min(max(middle, half + _PAD), max(self.width - half - _PAD, half + _PAD))
         y = min(max(baseline, tall + 2 * _PAD), self.height - 2 * _PAD)
         return CanvasBox(x - half, y - tall - _PAD, x + half, y + _PAD)
 
 
-def _beside(x: float, y: float, away: float, half: float, tall: float) -> Iterator[tuple[float, float]]:
+def _label_places(x: float, y: float, away: float, half: float, tall: float) -> Iterator[tuple[float, float]]:
     """Where the baseline of a label may have its middle, the best place first."""
     for step in range(_TRIED):
         up, aside = away + step * LINE, away + half + step * LINE
@@ -219,13 +219,13 @@ def _beside(x: float, y: float, away: float, half: float, tall: float) -> Iterat
         yield from ((x + aside, y - up), (x - aside, y - up), (x + aside, y + up + tall), (x - aside, y + up + tall))
 
 
-def _whole(part: str | CanvasPhoto | PlacedPart) -> str:
+def _svg_of(part: str | CanvasPhoto | PlacedPart) -> str:
     if isinstance(part, PlacedPart):
         return part.ground() + part.element(part.canvas.elements())
     return part.element() if isinstance(part, CanvasPhoto) else part
 
 
-def _above(part: str | CanvasPhoto | PlacedPart) -> str:
+def _svg_above_ground(part: str | CanvasPhoto | PlacedPart) -> str:
     if isinstance(part, PlacedPart):
         return part.element(part.canvas.rest())
     return "" if isinstance(part, CanvasPhoto) else part
@@ -242,8 +242,8 @@ def _pair(at: npt.ArrayLike) -> tuple[str, str]:
     return f"{x:.8g}", f"{y:.8g}"
 
 
-def _data(told: Mapping[str, str] | None) -> str:
-    return "".join(f' data-{name}="{escape(value)}"' for name, value in (told or {}).items())
+def _data(attributes: Mapping[str, str] | None) -> str:
+    return "".join(f' data-{name}="{escape(value)}"' for name, value in (attributes or {}).items())
 
 
 def _inner(tag: str, title: str) -> str:

@@ -124,8 +124,8 @@ class Chart:
         left, right = self.at(from_s, 0)[0], self.at(until_s, 0)[0]
         corners = [(left, TOP), (right, TOP), (right, HIGH - BOTTOM), (left, HIGH - BOTTOM)]
         self.canvas.shape(kind, [corners])
-        told = {"fact": fact, "from-s": f"{from_s:g}", "until-s": f"{until_s:g}"}
-        self.canvas.line("edge of", [corners[3], corners[2]], told)
+        attributes = {"fact": fact, "from-s": f"{from_s:g}", "until-s": f"{until_s:g}"}
+        self.canvas.line("edge of", [corners[3], corners[2]], attributes)
 
     def part(self, name: str) -> SheetPart:
         """The chart with its curve and axes."""

@@ -77,7 +77,7 @@ class Raster:
     def text(self, at: tuple[float, float], words: str, colour: Colour = INK["text"], size: int = _TEXT) -> None:
         """A line of text whose upper left corner is at a point."""
         (right, x), (down, y) = math.modf(at[0]), math.modf(at[1])
-        self._put((int(x), int(y)), _written(words, size, right, down), colour)
+        self._paste((int(x), int(y)), _written(words, size, right, down), colour)
 
     def label(self, at: npt.ArrayLike, words: str, within: tuple[float, float, float, float]) -> bool:
         """A text beside a point, where it covers no other and lies within a rectangle; False where it finds no room."""
@@ -91,14 +91,14 @@ class Raster:
                 if inside and not any(_meet(own, other) for other in self._taken):
                     self._taken.append(own)
                     place = (round(left), round(top))  # whole pixels: it is the same mask in every picture
-                    self._put(
+                    self._paste(
                         place, _written(words, _TEXT, rim=_RIM), INK["paper"]
                     )  # it may lie on anything, even black
-                    self._put(place, _written(words, _TEXT), INK["text"])
+                    self._paste(place, _written(words, _TEXT), INK["text"])
                     return True
         return False
 
-    def _put(self, at: tuple[int, int], written: Image.Image, colour: Colour) -> None:
+    def _paste(self, at: tuple[int, int], written: Image.Image, colour: Colour) -> None:
         """A text that is there as a mask."""
         self._draw.bitmap((at[0] - _PAD, at[1] - _PAD), written, fill=colour)
 

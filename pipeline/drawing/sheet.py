@@ -224,7 +224,7 @@ def png_of(sheet: Sheet) -> bytes:
         for left, top, photo in part.canvas.photos():
             page.paste(_photo(photo.jpeg), (x + round(left), y + round(top)))
         beyond = 0 if part.cut else _BEYOND
-        above = _above(part.canvas.rest(), part.canvas.width, part.canvas.height, beyond)
+        above = _draw_above(part.canvas.rest(), part.canvas.width, part.canvas.height, beyond)
         page.paste(above, (x - beyond, y - beyond), above)
     return _packed(page)
 
@@ -251,7 +251,7 @@ def _photo(jpeg: bytes) -> Image.Image:
 
 
 @lru_cache(maxsize=_ABOVE)
-def _above(elements: str, width: float, height: float, beyond: int) -> Image.Image:
+def _draw_above(elements: str, width: float, height: float, beyond: int) -> Image.Image:
     """A part's lines and texts, and what of them is so many pixels beyond its edges."""
     drawn = pixels_of(svg_of(elements, width, height, beyond=beyond))
     drawn.load()

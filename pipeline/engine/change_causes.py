@@ -82,17 +82,17 @@ def with_causes(
     fixes = {**one.fixes, **other.fixes}
     of_scene: dict[str, list[Difference]] = {}
     of_build = [f"{d.stage}: {d.words}" for d in _of_scene(WHOLE, then, now, stages)]  # and of the release itself
-    told = []
+    completed = []
     for change in changes:
         if not then.entries or not now.entries:
-            told.append(replace(change, causes=_from_provenance(change, one, other)))
+            completed.append(replace(change, causes=_from_provenance(change, one, other)))
             continue
         scene = change.asked.scene
         if scene not in of_scene:
             of_scene[scene] = list(_of_scene(scene, then, now, stages))
         causes = _relevant(change.asked, of_scene[scene], fixes) or of_build or _of_others(scene, then, now, stages)
-        told.append(replace(change, causes=tuple(dict.fromkeys(causes)) or ("not known",)))
-    return told
+        completed.append(replace(change, causes=tuple(dict.fromkeys(causes)) or ("not known",)))
+    return completed
 
 
 def _of_scene(scene: str, then: ReleaseLineage, now: ReleaseLineage, stages: Sequence[str]) -> Iterable[Difference]:
@@ -160,8 +160,8 @@ def _subjects(fix: Mapping[str, object] | None) -> set[str]:
 
 def _from_provenance(change: QuestionChange, one: LoadedRelease, other: LoadedRelease) -> tuple[str, ...]:
     """The causes told by the provenance of both releases, of this question or another of its scene and task."""
-    before = change.before or _beside(change.asked, one)
-    after = change.after or _beside(change.asked, other)
+    before = change.before or _question_of_scene(change.asked, one)
+    after = change.after or _question_of_scene(change.asked, other)
     scene = change.asked.scene
     made = {release.name: {i for i, f in release.fixes.items() if f["scene"] == scene} for release in (one, other)}
     changed = made[one.name] ^ made[other.name]
@@ -175,7 +175,7 @@ def _from_provenance(change: QuestionChange, one: LoadedRelease, other: LoadedRe
     return tuple(causes) or (UNKNOWN,)
 
 
-def _beside(asked: ReleasedQuestion, release: LoadedRelease) -> ReleasedQuestion | None:
+def _question_of_scene(asked: ReleasedQuestion, release: LoadedRelease) -> ReleasedQuestion | None:
     there = [a for a in release.questions.values() if a.scene == asked.scene]
     return next((a for a in there if a.task == asked.task), there[0] if there else None)
 
@@ -196,15 +196,15 @@ def explained(entry: Entry, before: Entry | None, now: Lineage, then: Lineage) -
         return Explained(entry, ())
     if before is None:
         return Explained(entry, ("never run before",))
-    return Explained(entry, differences(before, entry, then, now) or _nothing(entry, before))
+    return Explained(entry, differences(before, entry, then, now) or _cause_without_change(entry, before))
 
 
 def differences(before: Entry, after: Entry, then: Lineage, now: Lineage) -> tuple[str, ...]:
     """All that one result of a stage was made from and another, or the same later, was not."""
     found = list(_inputs(before, after)) if after.key else [UNKNOWN_INPUTS]
     if before.config != after.config:
-        told = [f"config: {change}" for change in _settings(before, after, then, now)]
-        found += told or ["config: settings changed"]
+        lines = [f"config: {change}" for change in _settings(before, after, then, now)]
+        found += lines or ["config: settings changed"]
     if before.code != after.code:
         one, other = then.code.get(before.code), now.code.get(after.code)
         if one is None or other is None:
@@ -214,7 +214,7 @@ def differences(before: Entry, after: Entry, then: Lineage, now: Lineage) -> tup
     return tuple(found)
 
 
-def _nothing(entry: Entry, before: Entry) -> tuple[str, ...]:
+def _cause_without_change(entry: Entry, before: Entry) -> tuple[str, ...]:
     if entry.why == "reused":
         return ("made before, under these inputs and settings",)
     if before.output is None:
@@ -226,13 +226,13 @@ def _inputs(before: Entry, after: Entry) -> Iterator[str]:
     if before.inputs == after.inputs:
         return
     one, other = before.parts, after.parts
-    told = False
+    is_explained = False
     for name in sorted({*one, *other}):
         if one.get(name) != other.get(name):
-            told = True
+            is_explained = True
             what = "changed" if name in one and name in other else "added" if name in other else "removed"
             yield f"input: {name} {what}"
-    if not told:
+    if not is_explained:
         yield "input: changed"
 
 
@@ -272,8 +272,8 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], at: str = "") -
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             yield from changes(one, other, f"{at}{key}.")
         elif one != other:
-            told = (written(side[key]) if key in side else "not set" for side in (before, after))
-            yield f"{at}{key} {' -> '.join(told)}"
+            sides = (written(side[key]) if key in side else "not set" for side in (before, after))
+            yield f"{at}{key} {' -> '.join(sides)}"
 
 
 def written(value: Any) -> str:

@@ -65,12 +65,12 @@ def code_digest(roots: tuple[str, ...], folder: Path = FOLDER) -> str:
 def code_parts(roots: tuple[str, ...], folder: Path = FOLDER) -> dict[str, str]:
     """The parts behind `code_digest`: digests of modules and tables by files, versions of libraries by names."""
     modules = closure(roots, folder)
-    files = {_told(sources_of(folder).paths[name], name, folder): m.digest for name, m in modules.items()}
+    files = {_module_path(sources_of(folder).paths[name], name, folder): m.digest for name, m in modules.items()}
     files |= tables(modules, folder)
     return files | {name: version or "not there" for name, version in libraries(modules.values()).items()}
 
 
-def _told(path: Path, name: str, folder: Path) -> str:
+def _module_path(path: Path, name: str, folder: Path) -> str:
     """A module's file below the folder; of a package from outside its name."""
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else f"plug-in {name}"
 
@@ -209,7 +209,7 @@ def parse(raw: bytes, package: str) -> Module:
     imports = {name for node in _statements(tree) for name in _imported(node, package)}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     loaded, groups = (
-        tuple(sorted({name for call in calls for name in _named(call, functions)}))
+        tuple(sorted({name for call in calls for name in _string_arguments(call, functions)}))
         for functions in (("load_table", "load_source"), ("load_plugins",))
     )
     return Module(digest_of(ast.dump(tree).encode()), tuple(sorted(imports)), loaded, groups)
@@ -247,7 +247,7 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
         yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
 
 
-def _named(call: ast.Call, functions: Collection[str]) -> Iterator[str]:
+def _string_arguments(call: ast.Call, functions: Collection[str]) -> Iterator[str]:
     """The names in a call of a function such as ``load_table("…")``."""
     if isinstance(call.func, ast.Name) and call.func.id in functions:
         yield from (arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))

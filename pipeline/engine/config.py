@@ -401,8 +401,8 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> BuildConfig:
     try:
         raw = strict_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        said = " ".join(str(error).replace('in "<unicode string>", ', "").split())
-        raise ConfigError(f"{path}: cannot be read as YAML: {said}") from error
+        message = " ".join(str(error).replace('in "<unicode string>", ', "").split())
+        raise ConfigError(f"{path}: cannot be read as YAML: {message}") from error
     if not isinstance(raw, dict):
         raise ConfigError(f"{path}: a build configuration is a mapping, not {type(raw).__name__}")
     for setting in settings:

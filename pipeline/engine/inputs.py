@@ -67,7 +67,7 @@ def list_inputs(config: BuildConfig, listing_of: ListRoot = list_within) -> Inpu
     check_roots(config)
     inputs: dict[str, RawInput] = {}
     written, faults = _written(config)
-    known = _known(config)
+    known = _published_by_scene(config)
     fixes = grouped(config.all_fixes(), lambda entry: entry.scene)
     broken = [(_unit_of(error), error) for error in faults]
     for name, root in sorted(config.roots.items()):
@@ -84,9 +84,9 @@ def list_inputs(config: BuildConfig, listing_of: ListRoot = list_within) -> Inpu
             dataset, _, scene = ref.id.partition("/")
             asked = tuple(q for q in known.get(scene, ()) if q.dataset in (None, dataset))
             own = tuple(e for e in fixes.pop(ref.id, ()) if e.fix.reader in (None, name))
-            said = HumanInput(written.pop(ref.id, {}), asked, own)
+            human_input = HumanInput(written.pop(ref.id, {}), asked, own)
             gone = frozenset(other.id for other in ref.compared_with) & dropped
-            inputs[ref.id] = RawInput(reader, folder_of(root), ref, said, mirror_of(root), gone)
+            inputs[ref.id] = RawInput(reader, folder_of(root), ref, human_input, mirror_of(root), gone)
     file = next(iter(config.written.values()), Path())
     lost = ("written_without_scene", "no such scene in this build", "correct the scene, or give its data root")
     broken += [(scene, RawDataError(file, *lost, scene)) for scene in sorted(written)]
@@ -118,7 +118,7 @@ def _written(config: BuildConfig) -> tuple[dict[str, dict[str, Any]], list[RawDa
     return facts, broken
 
 
-def _known(config: BuildConfig) -> dict[str, list[Published]]:
+def _published_by_scene(config: BuildConfig) -> dict[str, list[Published]]:
     """Published questions by the name of their scene. A build need not have all the scenes that they are about."""
     if config.known_file is None:
         return {}

@@ -131,8 +131,8 @@ def _run(job: Job, step: Step, entry: Entry, results: Results, raw: RawScene | N
 
 def quarantine_of(error: RawDataError, unit: str, stage: str) -> Quarantine:
     """The quarantine entry of a unit whose raw data are broken. Bytes of a name that are not UTF-8 are escaped."""
-    told = {"unit": unit, "file": named(error.path), "message": error.message}
-    plain = {key: text.encode(errors="backslashreplace").decode() for key, text in told.items()}
+    row = {"unit": unit, "file": named(error.path), "message": error.message}
+    plain = {key: text.encode(errors="backslashreplace").decode() for key, text in row.items()}
     return Quarantine(**plain, stage=stage, finding=error.finding, remedy=error.remedy)
 
 

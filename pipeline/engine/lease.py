@@ -47,8 +47,8 @@ class Lease:
     def check(self) -> None:
         """Raises StoreError where it is not ours any more."""
         if not self.is_ours():
-            told = describe_holder(_read(self._path))
-            message = f"{self._path.parent}: taken over by another build{told}, as this one was not heard of"
+            holder = describe_holder(_read(self._path))
+            message = f"{self._path.parent}: taken over by another build{holder}, as this one was not heard of"
             raise StoreError(f"{message} for {EXPIRES_S:.0f} s; finished work is kept: run it again")
 
     def beat(self) -> None:
@@ -91,7 +91,7 @@ def _lock(file: IO[str], path: Path) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise _busy(path) from error
+        raise _held_error(path) from error
     except OSError:  # none here (ENOLCK, ENOSYS, ENOTSUP): the lease alone must do
         return False
     return True
@@ -104,7 +104,7 @@ def _take(path: Path, mark: str, locks: bool) -> None:
         if other is None:  # given back meanwhile
             continue
         if not _is_gone(path, other, locks):
-            raise _busy(path)
+            raise _held_error(path)
         aside = path.with_name(f"{TEMPORARY}{uuid4().hex}")
         with suppress(FileNotFoundError):  # somebody else was faster
             path.rename(aside)
@@ -112,7 +112,7 @@ def _take(path: Path, mark: str, locks: bool) -> None:
             if taken != other:  # somebody else was faster still, and this is theirs: given back
                 _linked(aside, path, taken or "")
                 aside.unlink()
-                raise _busy(path)
+                raise _held_error(path)
             aside.unlink()
 
 
@@ -174,9 +174,9 @@ def heartbeat(beat: Callable[[], None]) -> Iterator[None]:
         heart.join()
 
 
-def _busy(path: Path) -> StoreError:
-    told = describe_holder(_read(path))
-    return StoreError(f"{path.parent}: another build is running in this folder{told}; wait for it or give --out")
+def _held_error(path: Path) -> StoreError:
+    holder = describe_holder(_read(path))
+    return StoreError(f"{path.parent}: another build is running in this folder{holder}; wait for it or give --out")
 
 
 def describe_holder(mark: str | None) -> str:

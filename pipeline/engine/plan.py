@@ -115,7 +115,7 @@ class Step:
             if self.before and self.before.key == key and self.before.output == found:
                 return replace(self.before, why="reused")  # whose texts are in memory already
             return replace(entry, why="reused", output=found)
-        return replace(entry, why=self._why(entry))
+        return replace(entry, why=self._reason_to_run(entry))
 
     @property
     def is_new(self) -> bool:
@@ -142,7 +142,7 @@ class Step:
         """Whether the same input was quarantined the last time, and so is expected to be again."""
         return _fails_again(self.entry, self.before)
 
-    def _why(self, entry: Entry) -> Why:
+    def _reason_to_run(self, entry: Entry) -> Why:
         before = self.before
         if before is None:
             return "new"

@@ -66,7 +66,7 @@ def with_the_rest(
     """The outcome of a single stage, merged with the parts of earlier builds that still hold."""
     again = {(e.stage, e.unit) for e in outcome.manifest}
     failed = {e.unit for e in outcome.manifest if e.output is None}
-    later = _behind(stage, stages.values())
+    later = _stages_after(stage, stages.values())
     known = {unit for _, unit in previous}
     merged = Manifest(len(known), folder)
     merged.add(e for key, e in previous.items() if key not in again and not (e.stage in later and e.unit in failed))
@@ -79,7 +79,7 @@ def with_the_rest(
     return Outcome(merged, [*left_out, *outcome.quarantine])
 
 
-def _behind(first: Stage, stages: Iterable[Stage]) -> set[str]:
+def _stages_after(first: Stage, stages: Iterable[Stage]) -> set[str]:
     """The stages of scenes that take the results of a stage, and those that take theirs."""
     behind: set[str] = set()
     taken = {first.name, first.replaces or first.name}
@@ -113,11 +113,11 @@ def check_fit(
     for name in (name for name in stages if name in behind):
         steps = planner.plan(stages[name], outputs)
         there = {unit for (of, unit), entry in previous.items() if of == name and entry.output}
-        told = Counter(why for unit, step in steps.items() if (why := _why(step)))
+        whys = Counter(why for unit, step in steps.items() if (why := _why_outdated(step)))
         if gone := len(there - steps.keys()):
-            told[_GONE] = gone
-        if told and previous:
-            raise ConfigError(_told(stage.name, name, told, len(steps.keys() | there), is_build=set(steps) == {WHOLE}))
+            whys[_GONE] = gone
+        if whys and previous:
+            raise ConfigError(_stale(stage.name, name, whys, len(steps.keys() | there), is_build=set(steps) == {WHOLE}))
         outputs[name] = known_results(steps)
 
 
@@ -135,7 +135,7 @@ def _older_results_message(stage: Stage, stages: Mapping[str, Stage], config: Bu
     return behind
 
 
-def _why(step: Step) -> str | None:
+def _why_outdated(step: Step) -> str | None:
     """Why the last result of a step does not fit; None where it does."""
     entry, before = step.entry, step.before
     if entry is None or step.fails_again:
@@ -145,7 +145,7 @@ def _why(step: Step) -> str | None:
     return None if before is not None and before.key == entry.key else _OTHER
 
 
-def _told(stage: str, name: str, whys: Counter[str], of: int, *, is_build: bool) -> str:
+def _stale(stage: str, name: str, whys: Counter[str], of: int, *, is_build: bool) -> str:
     reasons = ", ".join(whys)
     behind = f"that of {name} is out of date" if is_build else f"{whys.total()} of {of} of {name} are out of date"
     return (

@@ -75,8 +75,8 @@ class StatCache:
     def write(self) -> None:
         """Notes the listings of this build, and its results: all of them are whole."""
         if not self.are_results_as_noted or self._listed.keys() != self._known.keys():
-            told = {"results": self._state_of_results(), "listings": self._listed}
-            write_atomically(self._folder / STAT_CACHE_FILE, json.dumps(told).encode(), sync=False)
+            document = {"results": self._state_of_results(), "listings": self._listed}
+            write_atomically(self._folder / STAT_CACHE_FILE, json.dumps(document).encode(), sync=False)
 
     def _state_of_results(self) -> str:
         link = self._folder / RELEASE

@@ -63,8 +63,8 @@ def _table(path: Path, columns: Sequence[str], equal: tuple[str, int] | None) ->
         there = file.schema_arrow.names
         missing = [name for name in columns if name not in there]
         if missing:
-            told = f"without the columns {', '.join(missing)}; there are {', '.join(there)}"
-            raise FormatError("wrong_columns", told)
+            columns_text = f"without the columns {', '.join(missing)}; there are {', '.join(there)}"
+            raise FormatError("wrong_columns", columns_text)
         groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
         values = sum(group.column(n).num_values for group in groups for n in range(group.num_columns))
         if file.metadata.num_rows > ROWS_MAX or values > VALUES_MAX:

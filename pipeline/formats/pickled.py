@@ -139,8 +139,8 @@ def filled(state: Any) -> Any:
 def _numbers(shape: Any, dtype: Any, columns_first: bool, buffer: Any) -> Any:
     """A view of bytes as numbers; a number alone where there is no shape."""
     if not isinstance(dtype, Dtype) or not _NUMBERS.fullmatch(dtype.code):
-        said = repr(getattr(dtype, "code", kind_of(dtype)))[:_SHOWN]
-        raise FormatError("foreign_pickle", f"an array of {said}, not of numbers")
+        shown = repr(getattr(dtype, "code", kind_of(dtype)))[:_SHOWN]
+        raise FormatError("foreign_pickle", f"an array of {shown}, not of numbers")
     kind = np.dtype(dtype.order.replace("|", "=") + dtype.code)
     whole = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)
     if not whole or not isinstance(buffer, bytes | bytearray) or prod(shape) * kind.itemsize != len(buffer):

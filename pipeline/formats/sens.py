@@ -106,17 +106,17 @@ def open_sens(path: Path) -> Sens:
     """Reads the header and steps over the frames. Raises FormatError; a file cut in mid-frame gives those before it."""
     size = size_of_file(path)
     with open_file(path) as file:
-        version = struct.unpack("<I", _exactly(file, 4))[0]
+        version = struct.unpack("<I", _read_exactly(file, 4))[0]
         if version != VERSION:
             raise FormatError(
                 "sens_version", f"version {version}, not {VERSION}", "fetch ScanNet's v2 release of the file"
             )
-        name_bytes = struct.unpack("<Q", _exactly(file, 8))[0]
+        name_bytes = struct.unpack("<Q", _read_exactly(file, 8))[0]
         if name_bytes > MAX_NAME_BYTES:
             raise FormatError("bad_sens", f"the sensor's name has {name_bytes} bytes", "fetch the file again")
-        sensor = _exactly(file, name_bytes).decode("utf-8", "replace")
-        matrices = np.array(_MATRICES.unpack(_exactly(file, _MATRICES.size))).reshape(4, 4, 4)
-        header = _SIZES.unpack(_exactly(file, _SIZES.size))
+        sensor = _read_exactly(file, name_bytes).decode("utf-8", "replace")
+        matrices = np.array(_MATRICES.unpack(_read_exactly(file, _MATRICES.size))).reshape(4, 4, 4)
+        header = _SIZES.unpack(_read_exactly(file, _SIZES.size))
         _check_header(header)
         rows, headers = _frame_table(file, size, header[7])
     poses = np.array([h[:16] for h in headers], dtype=np.float64).reshape(-1, 4, 4)
@@ -170,7 +170,7 @@ def _pinhole(matrix: FloatArray) -> FloatArray:
     return np.array([matrix[0, 0], matrix[1, 1], matrix[0, 2], matrix[1, 2]])
 
 
-def _exactly(file: io.BufferedReader, size: int) -> bytes:
+def _read_exactly(file: io.BufferedReader, size: int) -> bytes:
     raw = file.read(size)
     if len(raw) < size:
         raise FormatError("truncated_sens", "the file breaks off within its header", "fetch the file again")

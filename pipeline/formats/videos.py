@@ -113,13 +113,13 @@ def picture_times_s(path: Path) -> FloatArray:
     """The pictures' own times in order, seconds, without decoding any; none where the file is broken."""
     try:
         with open_video(path) as container:
-            packets = _shown(container)
+            packets = _shown_packets(container)
             return np.array(sorted(float(p.pts * p.time_base) for p in packets if p.pts is not None and p.time_base))
     except _faults(VideoError):
         return np.zeros(0)
 
 
-def _shown(container: InputContainer) -> Iterator[av.Packet[VideoStream]]:
+def _shown_packets(container: InputContainer) -> Iterator[av.Packet[VideoStream]]:
     """The packets of the pictures that players show, with their times: an edit list may leave some out."""
     packets = container.demux(main_stream(container))
     return (packet for packet in packets if packet.pts is not None and not packet.is_discard)
@@ -166,7 +166,7 @@ class VideoPictures:
     def _picture(self, number: int) -> npt.NDArray[np.uint8] | None:
         if not self._times:
             with open_video(self._path) as container:
-                shown = [(packet.pts or 0, packet.is_keyframe) for packet in _shown(container)]
+                shown = [(packet.pts or 0, packet.is_keyframe) for packet in _shown_packets(container)]
             self._times = sorted(time for time, _ in shown)
             keys = {time for time, is_key in shown if is_key}
             self._keys = [n for n, time in enumerate(self._times) if time in keys]

@@ -301,13 +301,13 @@ def _half(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """One side of the hull, without its last corner."""
     side: list[tuple[float, float]] = []
     for point in points:
-        while len(side) > 1 and _out(side[-2], side[-1], point) <= NEAR_M:
+        while len(side) > 1 and _distance_right(side[-2], side[-1], point) <= NEAR_M:
             side.pop()
         side.append(point)
     return side[:-1]
 
 
-def _out(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
+def _distance_right(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
     """How far b stands out to the right of the line from a to c, metres."""
     length = ((c[0] - a[0]) ** 2 + (c[1] - a[1]) ** 2) ** 0.5
     across = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

@@ -96,8 +96,8 @@ class Sphere:
         across = (steps & ((1 << SHARE_BITS) - 1)).astype(np.uint64)
         steps >>= SHARE_BITS
         # 64 steps beyond the last column are the first: that pixel stands there, and its right neighbour has no weight.
-        upper = self._between(at.upper + steps, across)
-        lower = self._between(at.lower + steps, across)
+        upper = self._interpolated(at.upper + steps, across)
+        lower = self._interpolated(at.lower + steps, across)
         # Fields of the packed numbers may borrow from one another on the way; the sums are whole again.
         lower -= upper
         lower *= at.down
@@ -105,7 +105,7 @@ class Sphere:
         upper += lower
         return _rounded(upper)
 
-    def _between(self, left: npt.NDArray[np.intp], across: Packed) -> Packed:
+    def _interpolated(self, left: npt.NDArray[np.intp], across: Packed) -> Packed:
         """Packed pixels (N,) between those at ``left`` and their right neighbours, times 64."""
         first = self._packed.take(left)
         second = self._packed[1:].take(left, mode="clip")

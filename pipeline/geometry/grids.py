@@ -52,7 +52,7 @@ class SampledBoxes:
         found = np.empty(len(first), dtype=np.float64)
         for box in np.unique(many).tolist():
             pairs = np.flatnonzero(many == box)
-            found[pairs] = self._to(box, few[pairs])
+            found[pairs] = self._distances_to(box, few[pairs])
         return found
 
     def closest_points(self, first: int, second: int) -> tuple[FloatArray, FloatArray]:
@@ -69,7 +69,7 @@ class SampledBoxes:
             self._trees[index] = cKDTree(self.cloud(index), balanced_tree=False, compact_nodes=False)
         return self._trees[index]
 
-    def _to(self, box: int, others: IntArray) -> FloatArray:
+    def _distances_to(self, box: int, others: IntArray) -> FloatArray:
         """Smallest distance (K,) between the cloud of a box and those of some others."""
         points, tree = np.concatenate([self.cloud(other) for other in others.tolist()]), self._tree(box)
         sizes = np.array([len(self.cloud(other)) for other in others.tolist()])
@@ -99,11 +99,11 @@ def grid_cloud(center: FloatArray, lengths: FloatArray, axes: FloatArray) -> Flo
     outer = ~(x[:, None, None] & y[:, None] & z).ravel()
     rotated = _rotate_fused(sides, axes)
     world = (rotated[outer] if outer.any() else rotated) + center  # a box without any extent is its center
-    kept = world[_within(world - center, lengths, axes)]
+    kept = world[_are_within(world - center, lengths, axes)]
     return kept if len(kept) else world
 
 
-def _within(offset: FloatArray, lengths: FloatArray, axes: FloatArray) -> np.ndarray:
+def _are_within(offset: FloatArray, lengths: FloatArray, axes: FloatArray) -> np.ndarray:
     """Open3D's GetPointIndicesWithinBoundingBox: |offset · axis| <= length / 2, sums from left to right."""
     inside = np.ones(len(offset), dtype=bool)
     for axis, length in zip(axes, lengths, strict=True):

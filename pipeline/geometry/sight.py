@@ -84,7 +84,7 @@ def is_clear(eyes_m: FloatArray, targets_m: FloatArray, among: Walls) -> BoolArr
 
 def _meets(eyes_m: FloatArray, targets_m: FloatArray, among: Walls) -> BoolArray:
     """Whether each line (N,) meets any of the prisms."""
-    line, prism = _near(eyes_m, targets_m, among)  # (P,)
+    line, prism = _near_pairs(eyes_m, targets_m, among)  # (P,)
     met = np.zeros(len(eyes_m), dtype=bool)
     if not len(line):
         return met
@@ -121,7 +121,7 @@ def _through(eye: FloatArray, ray: FloatArray, level_m: FloatArray, walls_of: Fl
     return np.asarray(inside & (share >= 0) & (share <= 1))
 
 
-def _near(eyes_m: FloatArray, targets_m: FloatArray, among: Walls) -> tuple[IntArray, IntArray]:
+def _near_pairs(eyes_m: FloatArray, targets_m: FloatArray, among: Walls) -> tuple[IntArray, IntArray]:
     """The pairs (P,) of lines and prisms that may meet, by boxes of the prisms and the heights of both.
 
     First for bundles of lines that follow one another, and run side by side where a camera moves: all of a bundle lies

@@ -142,15 +142,15 @@ class BudgetGuard:
             if not short:
                 return usd
             if any(self._spent[cap] + usd > self._caps[cap] for cap in short):
-                raise ModelError(BUDGET, self._told(short[0], usd))
+                raise ModelError(BUDGET, self._cap_message(short[0], usd))
             await self._changed.wait()
 
-    async def settle(self, name: str, held: float, usage: Usage | None, told: bool = True) -> None:
+    async def settle(self, name: str, held: float, usage: Usage | None, reported: bool = True) -> None:
         """Books what a request did cost, None for nothing, and gives free what was set aside for it."""
         price = self._prices[name]
         usd = price.cost_usd(usage) if price and usage else 0.0
         if usage is not None:
-            self._cache.spend(name, usage, usd, told)
+            self._cache.spend(name, usage, usd, reported)
         async with self._changed:
             if usage is not None:
                 self._trials[name] = False
@@ -168,7 +168,7 @@ class BudgetGuard:
             del self._trials[name]
             self._changed.notify_all()
 
-    def _told(self, cap: str, usd: float) -> str:
+    def _cap_message(self, cap: str, usd: float) -> str:
         whose = f"of model {cap}" if cap != ALL else "of all models"
         return (
             f"the next request may cost {usd:.4f} USD, and of the {self._caps[cap]:g} USD {whose} "

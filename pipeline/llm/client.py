@@ -115,7 +115,7 @@ class Client:
                     self.account.cached += 1
                     return reply
                 async with self._begun:
-                    reply = await self._whole(request)
+                    reply = await self._complete_reply(request)
             except ModelError as failure:
                 self.account.failed[failure.kind] += 1
                 raise
@@ -126,7 +126,7 @@ class Client:
             self.account.asked += 1
             return reply
 
-    async def _whole(self, request: Request) -> Reply:
+    async def _complete_reply(self, request: Request) -> Reply:
         """A reply that was not cut: one that was is asked for once more, with more room."""
         refusal = self._refusal(request)
         if refusal is not None:
@@ -182,28 +182,28 @@ class Client:
         most = most_usage(request, terms)
         held = await self._budget.hold(self.spec.name, most)
         paid: Usage | None = None
-        told = True
+        settled = True
         try:
             async with self._passed() as outcome:
                 self.account.sent += 1
                 try:
                     reply = await self._answer(provider, request, terms)
                 except ModelError as failure:
-                    paid, told = failure.usage, failure.usage is not None
+                    paid, settled = failure.usage, failure.usage is not None
                     if failure.kind in {TIMEOUT, "malformed"} and paid is None:
                         paid = most  # it may have been worked on all the same
                     self.account.trouble[failure.kind] += 1
                     outcome.append(failure)
                     raise
-                told = reply.usage is not None
+                settled = reply.usage is not None
                 paid = reply.usage or Usage(likely_input(request), len(reply.text.encode()))
                 self._check(reply, request)
                 return reply
         finally:
             if paid is not None:
                 self.account.usage += paid
-                self.account.assumed += Usage() if told else paid
-            await self._budget.settle(self.spec.name, held, paid, told)
+                self.account.assumed += Usage() if settled else paid
+            await self._budget.settle(self.spec.name, held, paid, settled)
 
     @asynccontextmanager
     async def _passed(self) -> AsyncIterator[list[ModelError]]:

@@ -183,7 +183,7 @@ def retry_after_s(headers: Mapping[str, str], body: Any = None, message: str = "
     if milliseconds is not None:
         return milliseconds / 1000
     if raw is not None:
-        return _seconds(raw) if _seconds(raw) is not None else _until(raw)
+        return _seconds(raw) if _seconds(raw) is not None else _seconds_until(raw)
     delay = _DELAY.search(str(body)) if body else None
     if delay:
         return _seconds(delay[1])
@@ -200,7 +200,7 @@ def _seconds(raw: str | None) -> float | None:
     return value if math.isfinite(value) and value >= 0 else None
 
 
-def _until(date: str) -> float | None:
+def _seconds_until(date: str) -> float | None:
     """Seconds until an HTTP date; None if it is none."""
     try:
         moment = parsedate_to_datetime(date)

@@ -166,8 +166,8 @@ class LocalModel:
 
     def _tokens(self, prompt: str, answer: str) -> tuple[list[int], int]:
         """Tokens of both, and how many of them are the answer's."""
-        told = self._words(answer, add_special_tokens=False).input_ids + self._end
-        return (self._words(prompt).input_ids + told)[-MOST_TOKENS:], len(told)
+        target = self._words(answer, add_special_tokens=False).input_ids + self._end
+        return (self._words(prompt).input_ids + target)[-MOST_TOKENS:], len(target)
 
     def _likelihoods(self, model: Any, texts: Sequence[tuple[list[int], int]]) -> torch.Tensor:
         """Log-likelihood (b,) of the answers at the end of texts, given what is before them."""

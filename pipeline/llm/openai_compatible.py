@@ -158,6 +158,6 @@ def _text(content: Any) -> str | None:
 
 def _usage(usage: Any) -> Usage | None:
     """Tokens as told; None where the server does not tell both."""
-    told = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
-    counts = [count for count in told if isinstance(count, int) and count >= 0]
-    return Usage(*counts) if len(counts) == len(told) else None
+    token_counts = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+    counts = [count for count in token_counts if isinstance(count, int) and count >= 0]
+    return Usage(*counts) if len(counts) == len(token_counts) else None

@@ -105,30 +105,30 @@ class _Pace:
             if refused and self.answered:
                 self.interval_s = min(spent_s / self.answered, FIRST_PAUSE_S)
                 self._next_window(0.0)
-        elif self.sent >= WINDOW or (not self.found and self.sent - self.answered >= REFUSALS and self._few()):
+        elif self.sent >= WINDOW or (not self.found and self.sent - self.answered >= REFUSALS and self._few_answered()):
             worth = self.answered**2 / (self.sent * spent_s)
             if self.answered == self.sent:
                 self.slower, self.found = False, True
-            elif self._few():
+            elif self._few_answered():
                 self.slower = True
-            elif worth < self.worth * (ALIKE if self.slower is self._most() else 1 / ALIKE):
+            elif worth < self.worth * (ALIKE if self.slower is self._most_answered() else 1 / ALIKE):
                 self.slower, self.found = not self.slower, True
-            coarse = not self.found or self._few()
+            coarse = not self.found or self._few_answered()
             self.interval_s *= (STEP**2 if coarse else STEP) if self.slower else 1 / STEP
             best_s = min(self.judged, default=0.0)
-            if self._few() and 0.0 < best_s < self.interval_s:  # it is not borne any more
+            if self._few_answered() and 0.0 < best_s < self.interval_s:  # it is not borne any more
                 self.judged.remove(best_s)
                 self.judged.append(best_s * STEP)
             if self.answered and (self.found or self.sent >= WINDOW):
-                self.judged.append(max(spent_s / self.answered, best_s * STEP if self._few() else 0.0))
+                self.judged.append(max(spent_s / self.answered, best_s * STEP if self._few_answered() else 0.0))
             self.interval_s = min(self.interval_s, min(self.judged, default=self.interval_s))
             self.interval_s = 0.0 if self.interval_s < _FREE_S else self.interval_s
             self._next_window(worth)
 
-    def _few(self) -> bool:
+    def _few_answered(self) -> bool:
         return self.answered * FEW <= self.sent
 
-    def _most(self) -> bool:
+    def _most_answered(self) -> bool:
         """Whether so many are answered that of paces alike the slower is taken; else chance refuses, at any pace."""
         return self.answered >= MOST * self.sent
 
@@ -184,7 +184,7 @@ class RateLimiter:
         now = self._clock()
         self._pace.send(now)
         if self._state is State.PAUSED:
-            self._go(State.TRIAL)
+            self._enter_state(State.TRIAL)
         return Ticket(now, self._pauses)
 
     async def _allowed(self, limiter: AsyncLimiter) -> bool:
@@ -223,13 +223,13 @@ class RateLimiter:
     def left(self, ticket: Ticket) -> None:
         """The request was given up: the next one may try."""
         if ticket.pauses == self._pauses and self._state is State.TRIAL:
-            self._go(State.PAUSED)
+            self._enter_state(State.PAUSED)
 
     def _answered(self, ticket: Ticket) -> None:
         self._failures = 0
         if ticket.pauses == self._pauses:
             self._vain = 0
-            self._go(State.OPEN)
+            self._enter_state(State.OPEN)
 
     def _slow_down(self, ticket: Ticket, failure: ModelError) -> None:
         now, wait_s = self._clock(), failure.retry_after_s
@@ -276,14 +276,14 @@ class RateLimiter:
 
     def _pause(self) -> None:
         self._pauses += 1
-        self._go(State.PAUSED)
+        self._enter_state(State.PAUSED)
 
     def _stop(self, failure: ModelError) -> None:
         self._why_stopped = self._why_stopped or failure
         self._resume = 0.0
-        self._go(State.STOPPED)
+        self._enter_state(State.STOPPED)
 
-    def _go(self, state: State) -> None:
+    def _enter_state(self, state: State) -> None:
         if self._state is not State.STOPPED:
             self._state = state
             self._changed.set()

@@ -31,7 +31,7 @@ _TABLE: Final[dict[str, dict[str, tuple[str, str]]]] = load_table("metrics/units
 _SQUARE: Final = r"(?:square|sq\.?|平方)\s*-?(?:{names})|(?:{names})\s*(?:\^\s*2|2|squared|²)"
 
 
-def _named() -> list[tuple[Unit, str]]:
+def _unit_names() -> list[tuple[Unit, str]]:
     """Every unit with the words for it; areas first, since "square metres" ends like "metres"."""
     areas = [(Unit("area", Decimal(f) ** 2), _SQUARE.format(names=names)) for f, names in _TABLE["length"].values()]
     areas.append((Unit("area", Decimal(1)), r"qm|㎡|平米|м2|кв\.? ?м"))
@@ -51,12 +51,12 @@ def _follows() -> list[tuple[Unit, re.Pattern[str]]]:
     # The longest first: "minutes" begins with "m", "square feet" with "s".
     return [
         (unit, re.compile(rf"[\s\u2009-]{{0,3}}(?:{names})\.?(?![A-Za-zÀ-ɏ^]|[23](?![0-9]))", re.IGNORECASE))
-        for unit, names in _named()
+        for unit, names in _unit_names()
     ]
 
 
 @cache
-def _asked() -> list[tuple[Unit, re.Pattern[str]]]:
+def _units() -> list[tuple[Unit, re.Pattern[str]]]:
     """The words of a question that asks for a unit, by unit."""
     return [
         (
@@ -66,13 +66,13 @@ def _asked() -> list[tuple[Unit, re.Pattern[str]]]:
                 re.IGNORECASE,
             ),
         )
-        for unit, names in _named()
+        for unit, names in _unit_names()
     ]
 
 
 def unit_of_question(question: str) -> Unit | None:
     """The unit that a question wants its number in ("… in square meters?"); None where it names none."""
-    found = [(match.start(), -match.end(), unit) for unit, pattern in _asked() for match in pattern.finditer(question)]
+    found = [(match.start(), -match.end(), unit) for unit, pattern in _units() for match in pattern.finditer(question)]
     return min(found, key=lambda place: place[:2])[2] if found else None
 
 
@@ -159,10 +159,10 @@ def find_number(reply: str, unit: Unit | None = None) -> ParsedReply[Decimal]:
     found = stated or _numbers(text, None)
     if not found:
         return ParsedReply(None, "not_finite" if _NOT_FINITE.search(text) else "no_number")
-    told = [number for number in found if number.unit is not PERCENT]
-    if not told:
+    others = [number for number in found if number.unit is not PERCENT]
+    if not others:
         return ParsedReply(None, "percent")
-    read = _decided(told, unit)
+    read = _decided(others, unit)
     return _concluded(text, unit) or read if read.reason == "several_numbers" and not stated else read
 
 
@@ -207,11 +207,11 @@ def _is_restated(number: _Found, own: _Found, unit: Unit) -> bool:
     return abs(_in_unit(number.value, number.unit, unit) - own.value) <= _SAME_SHARE * abs(own.value)
 
 
-def _in_unit(value: Decimal, said: Unit | None, unit: Unit | None) -> Decimal:
-    """A value that was ``said`` in one unit in another; as it is where either is not known."""
-    if unit is None or said is None or said == unit:
+def _in_unit(value: Decimal, stated: Unit | None, unit: Unit | None) -> Decimal:
+    """A value that was ``stated`` in one unit in another; as it is where either is not known."""
+    if unit is None or stated is None or stated == unit:
         return value
-    return _EXACT.divide(_EXACT.multiply(value, said.factor), unit.factor).normalize()
+    return _EXACT.divide(_EXACT.multiply(value, stated.factor), unit.factor).normalize()
 
 
 def _divided(match: re.Match[str]) -> str:

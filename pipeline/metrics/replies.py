@@ -28,8 +28,8 @@ def without_reasoning(reply: str) -> str:
     What follows an opening tag that is never closed was cut off while thinking, and is no answer.
     """
     last = _LAST_CLOSE.match(reply)
-    said = reply[last.end() :] if last else reply
-    return _FRAME.sub(" ", _UNCLOSED.sub(" ", said))
+    text = reply[last.end() :] if last else reply
+    return _FRAME.sub(" ", _UNCLOSED.sub(" ", text))
 
 
 T = TypeVar("T")

@@ -27,8 +27,8 @@ def is_stated(reply: str, forms: Iterable[str]) -> bool:
     Of a reply that states its answer ("The answer is red.") what follows counts, of several lines the last one. Where
     yes or no is asked, the first word of that does ("Yes, there is one."), and where a number is, the number.
     """
-    said = _said(reply)
-    return any(_is_same(said, normalised(form)) for form in forms)
+    answer_text = _stated_answer(reply)
+    return any(_is_same(answer_text, normalised(form)) for form in forms)
 
 
 def is_named(reply: str, forms: Iterable[str]) -> bool:
@@ -38,11 +38,11 @@ def is_named(reply: str, forms: Iterable[str]) -> bool:
     things ("A or B", "A, B") each must be one of the names.
     """
     names = [_letters(form) for form in forms]
-    parts = [_letters(part) for part in _SEVERAL.split(_said(reply))]
+    parts = [_letters(part) for part in _SEVERAL.split(_stated_answer(reply))]
     return " ".join(parts) in names or all(any(_is_near(part, name) for name in names if name) for part in parts)
 
 
-def _said(reply: str) -> str:
+def _stated_answer(reply: str) -> str:
     """What follows where a reply states its answer, else its last line."""
     text = without_markup(reply).strip()
     stated = list(_STATED.finditer(text))
@@ -55,15 +55,15 @@ def _letters(text: str) -> str:
     return " ".join("".join(c if c.isalnum() else " " for c in bare).split())
 
 
-def _is_near(said: str, name: str) -> bool:
-    words = set(said.split()) - set(name.split())
-    is_within = f" {name} " in f" {said} " and len(words) <= _MORE_WORDS
-    return is_within or SequenceMatcher(None, said, name, autojunk=False).ratio() >= _ALIKE
+def _is_near(stated: str, name: str) -> bool:
+    words = set(stated.split()) - set(name.split())
+    is_within = f" {name} " in f" {stated} " and len(words) <= _MORE_WORDS
+    return is_within or SequenceMatcher(None, stated, name, autojunk=False).ratio() >= _ALIKE
 
 
-def _is_same(said: str, truth: str) -> bool:
+def _is_same(stated: str, truth: str) -> bool:
     if truth in _YES_OR_NO:
-        return _YES_OR_NO.intersection(normalised(said).split(" ")[:1]) == {truth} and not _UNDECIDED.match(said)
+        return _YES_OR_NO.intersection(normalised(stated).split(" ")[:1]) == {truth} and not _UNDECIDED.match(stated)
     if truth.isdecimal():
-        return find_number(said).value == Decimal(truth)
-    return normalised(said) == truth
+        return find_number(stated).value == Decimal(truth)
+    return normalised(stated) == truth

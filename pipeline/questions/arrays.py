@@ -291,18 +291,18 @@ class CandidateSampler(NamedTuple):
     @property
     def total(self) -> int:
         """How many tuples there are."""
-        return sum(self._ways(len(self._beside(first))) for first in self.firsts)
+        return sum(self._ways(len(self._others_of(first))) for first in self.firsts)
 
     @property
     def formed(self) -> int:
         """How many of them `tuples` forms."""
-        kept = self._kept()
-        return sum(self._ways(min(kept, len(self._beside(first)))) for first in self.firsts)
+        kept = self._others_kept()
+        return sum(self._ways(min(kept, len(self._others_of(first)))) for first in self.firsts)
 
     def tuples(self) -> IntArray:
         """At most ``most`` tuples (n, 1 + size), in canonical order; more only where one other each is too many."""
         rows = [np.empty((0, 1 + self.size), dtype=np.intp)]
-        kept = self._kept()
+        kept = self._others_kept()
         for first in self.firsts:
             beside = self.drawn(first, kept)
             rest = beside[_places(len(beside), self.size, ordered=self.ordered)]
@@ -311,19 +311,19 @@ class CandidateSampler(NamedTuple):
 
     def drawn(self, first: np.intp, kept: int) -> IntArray:
         """At most so many others of a first (k,), in ascending order: those with the lowest digests."""
-        beside, name = self._beside(first), str(self.names[first])
+        beside, name = self._others_of(first), str(self.names[first])
         if len(beside) <= kept:
             return beside
         by_digest = sorted(beside, key=lambda other: digest(*self.scope, name, str(self.names[other])))
         return np.sort(np.array(by_digest[:kept], dtype=np.intp))
 
-    def _beside(self, first: np.intp) -> IntArray:
+    def _others_of(self, first: np.intp) -> IntArray:
         return self.others[self.others != first]
 
     def _ways(self, others: int) -> int:
         return (perm if self.ordered else comb)(others, self.size)
 
-    def _kept(self) -> int:
+    def _others_kept(self) -> int:
         """How many others each first is combined with."""
         kept = len(self.others)
         if self.total > self.most:

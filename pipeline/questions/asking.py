@@ -94,12 +94,12 @@ def _voted(text: str) -> Dialogue:
 
 def _most_frequent(answers: Iterable[str]) -> str:
     """The first of the most frequent answers, but for case and punctuation."""
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     counted: Counter[str] = Counter()
     for answer in answers:
-        said.setdefault(normalised(answer), answer)
+        texts.setdefault(normalised(answer), answer)
         counted[normalised(answer)] += 1
-    return said[max(counted, key=counted.__getitem__)]
+    return texts[max(counted, key=counted.__getitem__)]
 
 
 METHODS: Final[Mapping[str, PromptingMethod]] = {

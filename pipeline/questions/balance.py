@@ -220,10 +220,10 @@ def _limits_by_name(task: str, tallies: Sequence[ClassTally]) -> dict[str, float
     usual = known @ np.sum([*places.values()], axis=0) / total
     most = usual.max() + TENTHS * TOLD_BY_NAMES
     earned = {name: _earned(known, usual, n) for name, n in places.items()}
-    told, limits = sum(earned.values()), dict[str, float]()
+    earned_by_all, limits = sum(earned.values()), dict[str, float]()
     beyond = [(most * n.sum() - earned[name], name) for name, n in places.items() if n.sum() > 1]
     heapify(beyond)
-    while told > most * total and beyond and beyond[0][0] < 0:
+    while earned_by_all > most * total and beyond and beyond[0][0] < 0:
         _, name = beyond[0]
         own, n = left[name], places[name]
         best = np.where(n > 0, known @ n + usual, -1).argmax()
@@ -232,7 +232,7 @@ def _limits_by_name(task: str, tallies: Sequence[ClassTally]) -> dict[str, float
         limits[f"{name}{OF_NAME}{numbers[at]}"] = (max(own[at], default=0.0) + gone) / 2
         n[at] -= 1
         before, earned[name] = earned[name], _earned(known, usual, n)
-        told, total = told + earned[name] - before, total - 1
+        earned_by_all, total = earned_by_all + earned[name] - before, total - 1
         if n.sum() > 1:
             heapreplace(beyond, (most * n.sum() - earned[name], name))
         else:

@@ -102,9 +102,9 @@ class Harness:
             heads.setdefault(row["family"] or row["question_type"], row)
         lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
         task = {f"{FOLDER}/lmms_eval/{name}.yaml": self._lmms_eval(name, heads, asking).encode()}
-        told = load_table("harness/readme")
-        figure = told["figures"].get(benchmark, "the mean of its marks of each reply")
-        readme = told["text"].format(name=benchmark, figure=figure)
+        texts = load_table("harness/readme")
+        figure = texts["figures"].get(benchmark, "the mean of its marks of each reply")
+        readme = texts["text"].format(name=benchmark, figure=figure)
         own = {f"{FOLDER}/{name}.jsonl": lines.encode(), f"{FOLDER}/README.md": readme.encode()}
         return own | task | _MODULES | also
 
@@ -141,7 +141,7 @@ class Harness:
         """lmms-eval's task of a table that lies in the folder above."""
         better = next(iter(heads.values()))["mark"] != "twin"
         metrics = {"score": "score"} | dict.fromkeys(heads)
-        told = {
+        document = {
             "task": name,
             "dataset_path": "json",
             "dataset_kwargs": {"data_files": {"test": f"../{name}.jsonl"}},
@@ -165,8 +165,8 @@ class Harness:
         }
         if self.proprietary:
             own = {"prompt": "prompt_proprietary"}
-            told["lmms_eval_specific_kwargs"] = {"default": {}} | {model: dict(own) for model in self.proprietary}
-        return yaml.dump(told, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
+            document["lmms_eval_specific_kwargs"] = {"default": {}} | {model: dict(own) for model in self.proprietary}
+        return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
 
 
 class _Function(str):

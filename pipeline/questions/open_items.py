@@ -123,10 +123,10 @@ def form(item: OpenItem) -> Iterator[Measure]:
     yield rule("asks_for_a_number", len(_NUMBERS.findall(asked)), "<=", 0, "numbers")
     yield rule("lists_what_to_choose", len(_CHOICE.findall(asked)), "<=", 0, "alternatives")
     yield rule("asks_for_an_opinion", len(_OPINION.findall(asked)), "<=", 0, "words")
-    told = len(_EXAM.findall(asked)) + sum(len(_ORDERS.findall(text.casefold())) for text in item.texts[1:])
-    yield rule("speaks_of_the_exam", told, "<=", 0, "words")
+    demands = len(_EXAM.findall(asked)) + sum(len(_ORDERS.findall(text.casefold())) for text in item.texts[1:])
+    yield rule("speaks_of_the_exam", demands, "<=", 0, "words")
     yield from _answer(item)
-    yield from _others(item)
+    yield from _check_other_answers(item)
     yield from leaks(item)
 
 
@@ -144,7 +144,7 @@ def _answer(item: OpenItem) -> Iterator[Measure]:
     yield rule("answer_is_several", several, "<=", 0, "forms")
 
 
-def _others(item: OpenItem) -> Iterator[Measure]:
+def _check_other_answers(item: OpenItem) -> Iterator[Measure]:
     """That what else could be answered is enough, differs, and does not tell which of all is right."""
     wrong = [normalised(text) for text in item.wrong]
     yield rule("wrong_options_missing", sum(map(bool, wrong)), ">=", WRONG[0], "wrong options")
@@ -160,12 +160,12 @@ def _others(item: OpenItem) -> Iterator[Measure]:
     yield rule("answer_stands_out", len(item.answer.split()), "<=", max(factor * longest, longest + more), "words")
 
 
-def leaks(item: OpenItem, told: Sequence[str] = ()) -> Iterator[Measure]:
+def leaks(item: OpenItem, facts: Sequence[str] = ()) -> Iterator[Measure]:
     """That the question, and what else is told with it, has no word of the answer that the wrong ones lack.
 
     Words that half of the wrong ones have too tell nothing ("road" where it is a wet road, a dry road, an icy road).
     """
-    asked = stems(" ".join((item.question, *told)))
+    asked = stems(" ".join((item.question, *facts)))
     wrong = [stems(text) for text in item.wrong]
     common = {word for word in asked if 2 * sum(word in other for other in wrong) >= len(wrong)}
     shared = (stems(item.answer) & asked) - common

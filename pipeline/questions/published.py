@@ -71,7 +71,7 @@ class Columns:
         splits: Splits | None = None,
     ) -> Columns:
         """Columns that a table describes."""
-        return cls(schema_of(described), table, row, {name: said for name, (_, said) in described.items()}, splits)
+        return cls(schema_of(described), table, row, {name: doc for name, (_, doc) in described.items()}, splits)
 
 
 @dataclass(frozen=True)

@@ -215,8 +215,8 @@ class Judge:
     def request(self, answer: Answer) -> Request:
         """The question to the judge about one answer."""
         prompt, question = load_prompt(self.prompt), answer.question
-        told = {"question": question.question, "answer": question.ground_truth, "response": answer.reply}
-        text = prompt.render(**told, **self.more(question))
+        fields = {"question": question.question, "answer": question.ground_truth, "response": answer.reply}
+        text = prompt.render(**fields, **self.more(question))
         return Request((user(text),), self.schema, prompt=prompt.version)
 
     def judged(self, answers: Sequence[Answer], ask: Ask) -> tuple[FloatArray, dict[str, str], list[str]]:

@@ -121,7 +121,7 @@ def select(
     asked |= {"allowed": np.array([balance.limits.get(task, {}).get(guess, 1.0) for task, guess in classes], float)}
     asked |= {"lot": chosen.lots(str(candidates["scene"][0]) if len(candidates) else "")}
     common = asked["lot"] >= asked["allowed"]
-    kept = _ordered(_where(asked, asked["kept"] & ~common), "task", "id")
+    kept = _ordered(_rows_of(asked, asked["kept"] & ~common), "task", "id")
     questions = _questions(candidates.take(pa.array(kept["row"])), tasks, balance.usual, as_released=as_released)
     asked |= {"told_max": np.full(len(common), TOLD_MAX), "shared_max": np.full(len(common), SHARED_MAX)}
     beyond = {
@@ -139,13 +139,13 @@ def select(
 Columns = dict[str, np.ndarray]  # of some candidates; ``row`` is where they stand among all
 
 
-def _where(columns: Columns, rows: np.ndarray) -> Columns:
+def _rows_of(columns: Columns, rows: np.ndarray) -> Columns:
     """Some of the candidates, by a mask or by their places."""
     return {name: values[rows] for name, values in columns.items()}
 
 
 def _ordered(columns: Columns, *keys: str) -> Columns:
-    return _where(columns, np.lexsort([columns[key] for key in reversed(keys)]))
+    return _rows_of(columns, np.lexsort([columns[key] for key in reversed(keys)]))
 
 
 def _places(*keys: np.ndarray) -> IntArray:
@@ -201,7 +201,7 @@ class SceneSelection:
 
     def tallies(self, scene: str) -> dict[str, ClassTally]:
         """Questions of each class that are asked, by task."""
-        own = _where(self.asked, self._counted() & self.asked["balanced"] & (self.asked["kept"] | self.asked["once"]))
+        own = _rows_of(self.asked, self._counted() & self.asked["balanced"] & (self.asked["kept"] | self.asked["once"]))
         once, by_name = (set(own["task"][own[kind]].tolist()) for kind in ("once", "by_name"))
         classes: dict[str, dict[str, int]] = defaultdict(dict)
         counted = Counter(zip(own["task"].tolist(), own["guess"].tolist(), strict=True))
@@ -221,7 +221,7 @@ class SceneSelection:
     def lots(self, scene: str) -> FloatArray:
         """The lot (n,) of each question's place in its class, by which it may be too frequent; NaN: it has none."""
         rows = np.flatnonzero(self._counted() & self.asked["kept"])
-        lots, own = np.full(len(self.asked["row"]), np.nan), _where(self.asked, rows)
+        lots, own = np.full(len(self.asked["row"]), np.nan), _rows_of(self.asked, rows)
         place = _places(_codes(own["task"]), _codes(own["guess"]))
         of = zip(own["task"].tolist(), own["guess"].tolist(), place.tolist(), strict=True)
         lots[rows] = [lot_of(scene, *identity) for identity in of]
@@ -250,7 +250,7 @@ def choose(
     columns["lot"] = np.zeros(len(able))
     columns["lot"][rare] = [rng_for(number, THINNED).random() for number in columns["id"][rare].tolist()]
     is_thinned = columns["lot"] >= columns["share"]
-    asked = _ordered(_where(columns, ~is_thinned), "found", "id")
+    asked = _ordered(_rows_of(columns, ~is_thinned), "found", "id")
     asked |= _classified(asked, candidates, tasks, as_released=as_released)
     rank = _places(asked["class"], asked["held"], asked["found"])
     asked |= {"turn": (rank + asked["start"]) / asked["weight"], "shared": np.zeros(len(rank), dtype=np.intp)}
@@ -266,12 +266,12 @@ def choose(
     apart = asked["shared"] <= SHARED_MAX
     asked["told"] = np.ones(len(apart), dtype=np.intp)
     if not as_released:
-        _tell(asked, np.flatnonzero(apart & ~asked["held"]), _facts(candidates))
+        _count_implied(asked, np.flatnonzero(apart & ~asked["held"]), _facts(candidates))
     placed = np.flatnonzero(apart & (asked["told"] <= TOLD_MAX))
     asked["place"] = np.full(len(apart), np.nan)
     asked["place"][placed] = 1 + _places(_codes(asked["task"][placed]), asked["held"][placed])
     asked["kept"] = asked["place"] <= asked["cap"]
-    return SceneSelection(asked, _where(columns, is_thinned))
+    return SceneSelection(asked, _rows_of(columns, is_thinned))
 
 
 def _classified(asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[Any]], *, as_released: bool) -> Columns:
@@ -320,14 +320,14 @@ def _facts(candidates: pa.Table) -> dict[int, list[str]]:
     """The facts that candidates follow from (`SAME_FACT`), by their rows, of which one may follow from several."""
     flags = candidates["flags"].combine_chunks()
     rows, values = pc.list_parent_indices(flags), pc.list_flatten(flags)
-    told = pc.starts_with(values, f"{SAME_FACT}: ")
+    is_same_fact = pc.starts_with(values, f"{SAME_FACT}: ")
     of: dict[int, list[str]] = {}
-    for row, fact in zip(rows.filter(told).to_pylist(), values.filter(told).to_pylist(), strict=True):
+    for row, fact in zip(rows.filter(is_same_fact).to_pylist(), values.filter(is_same_fact).to_pylist(), strict=True):
         of.setdefault(row, []).append(fact)
     return of
 
 
-def _tell(asked: Columns, where: IntArray, facts: Mapping[int, list[str]]) -> None:
+def _count_implied(asked: Columns, where: IntArray, facts: Mapping[int, list[str]]) -> None:
     """Enters how many candidates that go before follow from a fact of each, and itself; 1 where none of them is asked.
 
     Those that their task has room for go before others; of these those of tasks with the lowest cap, which have the
@@ -335,19 +335,19 @@ def _tell(asked: Columns, where: IntArray, facts: Mapping[int, list[str]]) -> No
     """
     if not facts:
         return
-    rows, task = _where(asked, where), _codes(asked["task"][where])
+    rows, task = _rows_of(asked, where), _codes(asked["task"][where])
     rows["at"], rows["over"] = where, _places(task) >= rows["cap"]
     rows["many"] = np.bincount(task)[task]
     rows["whole"] = np.floor(rows["turn"])  # where a class starts within its turn is a lot, and says nothing of facts
-    rows = _where(rows, np.array([row in facts for row in rows["row"].tolist()], dtype=bool))
+    rows = _rows_of(rows, np.array([row in facts for row in rows["row"].tolist()], dtype=bool))
     before, taken = Counter[str](), set[str]()
     rows = _ordered(rows, "found", "over", "whole", "cap", "many", "turn", "id")
     for at, row in zip(rows["at"].tolist(), rows["row"].tolist(), strict=True):
-        told = 1 + max((before[fact] for fact in facts[row] if fact in taken), default=0)
+        implied = 1 + max((before[fact] for fact in facts[row] if fact in taken), default=0)
         before.update(facts[row])
-        if told <= TOLD_MAX:
+        if implied <= TOLD_MAX:
             taken.update(facts[row])
-        asked["told"][at] = told
+        asked["told"][at] = implied
 
 
 def _spread(asked: Columns, candidates: pa.Table, tasks: Mapping[str, Task[Any]], caps: Mapping[str, int]) -> None:
@@ -395,15 +395,15 @@ def _refused(candidates: pa.Table, beyond: Mapping[tuple[str, str], tuple[Column
         beyond: reason and unit -> columns, which of their rows, and the columns with what was measured and its limit.
     """
     parts = [
-        (key, _where({"row": of["row"], "at": of[at], "limit": of[limit]}, rows))
+        (key, _rows_of({"row": of["row"], "at": of[at], "limit": of[limit]}, rows))
         for key, (of, rows, at, limit) in beyond.items()
     ]
-    told = {name: np.concatenate([part[name] for _, part in parts]) for name in ("row", "at", "limit")}
-    refused = candidates.select(REJECTIONS.names).take(pa.array(told["row"]))
+    columns = {name: np.concatenate([part[name] for _, part in parts]) for name in ("row", "at", "limit")}
+    refused = candidates.select(REJECTIONS.names).take(pa.array(columns["row"]))
     own = {
         "reason": pa.concat_arrays([pa.repeat(reason, len(part["row"])) for (reason, _), part in parts]),
-        "measured": pa.array(told["at"].astype(float)),
-        "limit": pa.array(told["limit"].astype(float)),
+        "measured": pa.array(columns["at"].astype(float)),
+        "limit": pa.array(columns["limit"].astype(float)),
         "unit": pa.concat_arrays([pa.repeat(unit, len(part["row"])) for (_, unit), part in parts]),
     }
     for name, values in own.items():
@@ -431,8 +431,8 @@ def _offer(row: dict[str, Any], task: Task[Any], usual: Usual, *, as_released: b
     if isinstance(task.form, Number):
         measured = (usual[kind] for kind in _kinds(task, row["operands"]) if kind in usual)
         known = next(measured, None) or task.form.quantiles_of(row["operands"])
-        told = {fact["name"]: fact["value"] for fact in row["evidence"] or () if fact["name"] in (TOO_FINE, MOST)}
-        return numeric_choices(row["id"], row["answer"], task.form, told.get(TOO_FINE), told.get(MOST, math.inf), known)
+        held = {fact["name"]: fact["value"] for fact in row["evidence"] or () if fact["name"] in (TOO_FINE, MOST)}
+        return numeric_choices(row["id"], row["answer"], task.form, held.get(TOO_FINE), held.get(MOST, math.inf), known)
     own = row["wrong"] is not None
     labels = (row["answer"], *row["wrong"]) if own else task.labels(tuple(row["operands"]), row["answer"])
     draw = draw_orders if isinstance(task.form, OrderChoice) and not as_released else draw_options
@@ -593,7 +593,7 @@ class _State:
 
     def best(self, rows: IntArray) -> int:
         """The first of some rows by the order that `spread` tells."""
-        burdens = (self._guessed, self._again, self._paired, self._used)
+        burdens = (self._guessed, self._named_before, self._paired, self._used)
         for burden in burdens:
             value = burden(rows)
             rows = rows[value == value.min()]
@@ -607,7 +607,7 @@ class _State:
         self._together[things[self._other], things[self._one]] += 1
         self._right[self._offered.guess[row]] += 1
 
-    def _again(self, rows: IntArray) -> IntArray:
+    def _named_before(self, rows: IntArray) -> IntArray:
         return np.asarray((self._named[self._offered.things[rows]] > 0).sum(1))
 
     def _guessed(self, rows: IntArray) -> FloatArray:

@@ -30,6 +30,6 @@ def nearness(one: str, other: str) -> int:
 @lru_cache(1 << 12)
 def _head(name: str) -> str:
     """What the tables may know of a name: all of it, or its last word ("the red car")."""
-    told = name.casefold().removeprefix("the ")
-    known = told in USUAL["size_cm"] or any(told in names for names, _ in _GROUPS)
-    return told if known else told.split()[-1] if told.split() else told
+    noun = name.casefold().removeprefix("the ")
+    known = noun in USUAL["size_cm"] or any(noun in names for names, _ in _GROUPS)
+    return noun if known else noun.split()[-1] if noun.split() else noun

@@ -60,8 +60,8 @@ def read_fixes(folders: Sequence[Path], kinds: Iterable[type[Fix]]) -> list[FixE
             raise ConfigError(f"{where}: two fixes have the id {entry.fix.id}; give the newer one another")
     for one, other in collisions(entries):
         message = f"fixes {one.fix.id} and {other.fix.id} are about the same value of {one.scene}"
-        told = f"{one.fix.change}; {other.fix.change}"
-        raise ConfigError(f"{one.file}:{one.line} and {other.file}:{other.line}: {message} ({told}); keep one")
+        changes = f"{one.fix.change}; {other.fix.change}"
+        raise ConfigError(f"{one.file}:{one.line} and {other.file}:{other.line}: {message} ({changes}); keep one")
     return sorted(entries, key=lambda e: (e.dataset, str(e.file), e.line))
 
 
@@ -130,10 +130,10 @@ def _entry(raw: Any, known: _Kinds) -> Fix | list[str]:
     """The fix, or what is wrong with it."""
     if not isinstance(raw, dict):
         return [f"a fix is a mapping, not {type(raw).__name__}"]
-    name = f"fix {_shown(raw['id'])}" if "id" in raw else "fix without id"
+    name = f"fix {_short(raw['id'])}" if "id" in raw else "fix without id"
     kind = known.get(raw.get("target"))
     if kind is None:
-        wrong = f"unknown target {_shown(raw['target'])}" if "target" in raw else "no target"
+        wrong = f"unknown target {_short(raw['target'])}" if "target" in raw else "no target"
         return [f"{name}: {wrong}; there are {', '.join(sorted(known.found))}"]
     try:
         return kind.model_validate(raw)
@@ -150,9 +150,9 @@ def _describe(fault: Any, kind: type[Fix]) -> str:
     if fault["type"] == "missing":
         return f"no {where}"
     text = printable(fault["msg"].removeprefix("Value error, "))
-    return f"{where}: {text}" + ("" if fault["type"] == "value_error" else f" (given: {_shown(fault['input'])})")
+    return f"{where}: {text}" + ("" if fault["type"] == "value_error" else f" (given: {_short(fault['input'])})")
 
 
-def _shown(value: object) -> str:
+def _short(value: object) -> str:
     text = printable(str(value))
     return text if len(text) <= _VALUE_SHOWN else text[: _VALUE_SHOWN - 1] + "…"

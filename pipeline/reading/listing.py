@@ -89,11 +89,11 @@ def _list_in_fork(
     listing: Listing | Exception | None = None
     with receiving, suppress(EOFError):
         while listing is None:
-            said = receiving.recv()
-            if isinstance(said, Path):
-                path = said
+            outcome = receiving.recv()
+            if isinstance(outcome, Path):
+                path = outcome
             else:
-                listing = said
+                listing = outcome
     return path, listing, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 

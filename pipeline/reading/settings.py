@@ -24,7 +24,7 @@ _DIGITS_MAX: Final = 64  # characters of a number
 _TEXT_MAX: Final = 2**20  # characters of settings, which are read at some 50,000 a second
 
 
-def _below(name: str) -> str:
+def _check_below(name: str) -> str:
     parts = PurePosixPath(name.replace("\\", "/"))
     if parts.is_absolute() or ".." in parts.parts or not parts.parts or ":" in parts.parts[0] or "\0" in name:
         raise ValueError("a file lies below the folder of the settings or the root, without '..'")
@@ -37,7 +37,7 @@ def _safe(name: str) -> str:
     return name
 
 
-File = Annotated[str, AfterValidator(_below)]
+File = Annotated[str, AfterValidator(_check_below)]
 SafeName = Annotated[Name, AfterValidator(_safe)]
 
 

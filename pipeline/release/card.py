@@ -90,7 +90,7 @@ def dataset_card(
         | _of_tables(parts, benchmark)
         | _of_scenes(scenes, settings, benchmark)
         | _of_counts(summary)
-        | {"told": _told(summary, benchmark.card.full_findings), "own_remarks": remarked}
+        | {"told": _finding_lines(summary, benchmark.card.full_findings), "own_remarks": remarked}
         | text_only_context(summary["blind"], settings, summary["models"], benchmark.card.given_away)
         | {name: sum(row.get(r, 0) for row in summary["rejections"].values()) for r, name in HELD.items()}
         | {"unanswered": unanswered([ModelTotals.model_validate(model) for model in summary["models"]])}
@@ -191,11 +191,11 @@ def _caps(settings: dict[str, Any], benchmark: Benchmark[Any, Any]) -> str:
     general, own = settings["select"]["per_scene_and_task"], settings["select"]["per_task"]
     if own is None:
         own = benchmark.asked_under(settings["generate"]["profile"])
-    told = [f"{n} of `{task}`" for task, n in own.items() if n is not None and task in settings["generate"]["tasks"]]
-    if not told:
+    caps = [f"{n} of `{task}`" for task, n in own.items() if n is not None and task in settings["generate"]["tasks"]]
+    if not caps:
         return f"at most {general} questions per scene and task"
-    others = [f"{general} of each other task"] if len(told) < len(settings["generate"]["tasks"]) else []
-    return f"of a scene at most {', '.join([*told, *others])}"
+    others = [f"{general} of each other task"] if len(caps) < len(settings["generate"]["tasks"]) else []
+    return f"of a scene at most {', '.join([*caps, *others])}"
 
 
 def _of_counts(summary: Row) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def _of_counts(summary: Row) -> dict[str, Any]:
     }
 
 
-def _told(summary: Row, names: Collection[str]) -> list[str]:
+def _finding_lines(summary: Row, names: Collection[str]) -> list[str]:
     """The findings of some names in full, of the first scenes; how many more there are."""
     found = [f"{scene}: {message}" for scene, name, _, message, *_ in summary["findings"] if name in names]
     return found[:SCENES_TOLD] + ([f"and {len(found) - SCENES_TOLD} more"] if len(found) > SCENES_TOLD else [])
@@ -266,14 +266,14 @@ def known_weaknesses(rows: Sequence[Row], questions: Mapping[str, int]) -> tuple
     """
     guessed, few = [], [f"{task} {n}" for task, n in sorted(questions.items()) if n < FEW]
     for row in rows:
-        told, weak = [], False
+        lines, weak = [], False
         for split, label in (("released", "all"), ("debiased", "`debiased`"), ("choices", "among `choices`")):
             if (found := row.get(split)) and found["earned"]:
                 best = _best(found)
                 weak |= best.points > GUESSED_ABOVE
-                told.append(f"{label} {found['n']} {best.in_words} ({best.attacker}: {_known_by(best.attacker)})")
+                lines.append(f"{label} {found['n']} {best.in_words} ({best.attacker}: {_known_by(best.attacker)})")
         if weak:
-            guessed.append(f"{row['task']}: {'; '.join(told)}")
+            guessed.append(f"{row['task']}: {'; '.join(lines)}")
         if (left := row["debiased"]) and left["n"] < min(FEW, row["released"]["n"]):
             few.append(f"{row['task']} in `debiased` {left['n']}")
     return guessed, few

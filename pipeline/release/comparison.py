@@ -171,8 +171,8 @@ def _digests(folder: Path, table: str, same: Collection[str]) -> tuple[IntArray,
     for path in _files_of(folder, table):
         if f"{table}/{path.name}" not in same:
             schema = _schema_of(path)
-            told = _TOLD if table == "provenance" else [column.name for column in schema if _is_text(column.type)]
-            rows = _read([path], [schema.names[0], *told])
+            columns = _TOLD if table == "provenance" else [column.name for column in schema if _is_text(column.type)]
+            rows = _read([path], [schema.names[0], *columns])
             texts = [_texts(rows[column.name]) for column in rows.schema if _is_text(column.type)]
             lines = pc.binary_join_element_wise(*texts, "\x1e", null_handling="replace")
             digests = hash_array(lines.to_numpy(zero_copy_only=False), categorize=False).view(np.int64)
@@ -382,7 +382,7 @@ class Report:
         for change in self.changes:
             for name in change.causes:
                 of.setdefault(name, []).append(change)
-        found = [Cause(n, len(cs), len({c.asked.scene for c in cs}), self._told(n)) for n, cs in of.items()]
+        found = [Cause(n, len(cs), len({c.asked.scene for c in cs}), self._fix_text(n)) for n, cs in of.items()]
         return sorted(found, key=lambda cause: -cause.changes)
 
     @property
@@ -395,7 +395,7 @@ class Report:
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         return f"{', '.join(counts)} ({', '.join(names[:3])}{more})"
 
-    def _told(self, cause: str) -> str:
+    def _fix_text(self, cause: str) -> str:
         fix = {**self.before.fixes, **self.after.fixes}.get(cause.removeprefix("fix ").partition(" ")[0])
         if not fix or not cause.startswith("fix "):
             return ""

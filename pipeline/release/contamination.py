@@ -131,8 +131,8 @@ def _same_pictures(scene: str, own: Scenes, benchmark: Scenes) -> SharedScene | 
 def building_of(scene: str) -> str | None:
     """The building of a scene of a dataset that has several recordings of one; None: its name tells none."""
     dataset, _, name = scene.partition("/")
-    told = re.fullmatch(load_table("train/words")["buildings"].get(dataset, "(?!)"), name)
-    return told and f"{dataset}/{told[1]}"
+    match = re.fullmatch(load_table("train/words")["buildings"].get(dataset, "(?!)"), name)
+    return match and f"{dataset}/{match[1]}"
 
 
 def _alike(own: Sequence[int], others: Sequence[int]) -> float:

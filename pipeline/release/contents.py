@@ -166,14 +166,14 @@ class SceneTotals:
         self.findings += [[scene.id, f.name, f.severity, f.message, f.remedy] for f in scene.findings]
         self.fixes += [[f.id, scene.id, f.change, f.why, f"{f.who}, {f.date}"] for f in scene.fixes]
 
-    def add(self, told: Mapping[str, Any]) -> None:
+    def add(self, totals: Mapping[str, Any]) -> None:
         """Adds those of other scenes (`told`)."""
-        self.datasets.update(told["datasets"])
-        self.readers.update((name, version) for name, version in told["readers"])
-        for world, counts in told["worlds"].items():
+        self.datasets.update(totals["datasets"])
+        self.readers.update((name, version) for name, version in totals["readers"])
+        for world, counts in totals["worlds"].items():
             self.worlds.setdefault(world, Counter()).update(counts)
-        self.findings = sorted(self.findings + told["findings"], key=lambda row: row[0])
-        self.fixes = sorted(self.fixes + told["fixes"], key=lambda row: row[1])
+        self.findings = sorted(self.findings + totals["findings"], key=lambda row: row[0])
+        self.fixes = sorted(self.fixes + totals["fixes"], key=lambda row: row[1])
 
     def as_json(self) -> dict[str, Any]:
         """All of it as JSON-like values."""
@@ -325,14 +325,14 @@ _TURNS: Final = {"family": pa.string(), "turn": pa.int64(), "turn_in_scene": pa.
 
 def with_turns(asked: pa.Table, families: Mapping[str, str], *, by_group: bool) -> pa.Table:
     """Questions, with the task or family of tasks of each and its turns: in its group of a scene, and in its scene."""
-    told: Counter[tuple[str, ...]] = Counter()
+    turns_taken: Counter[tuple[str, ...]] = Counter()
     turns: list[tuple[str, int, int]] = []
     groups = asked["group"].to_pylist() if by_group else [None] * len(asked)
     tasks, scenes = asked["task"].to_pylist(), asked["scene"].to_pylist()
     for task, scene, group in zip(tasks, scenes, groups, strict=True):  # sorted by id
         family = families.get(task, task)
-        turns.append((family, told[family, scene, group or ""], told[family, scene]))
-        told.update([(family, scene, group or ""), (family, scene)])
+        turns.append((family, turns_taken[family, scene, group or ""], turns_taken[family, scene]))
+        turns_taken.update([(family, scene, group or ""), (family, scene)])
     for number, (name, kind) in enumerate(_TURNS.items()):
         asked = asked.append_column(name, pa.array([turn[number] for turn in turns], kind))
     return asked
@@ -369,9 +369,9 @@ def verdicts_digest(inputs: ReleaseInputs, ids: pa.ChunkedArray) -> str:
     """Digest of what stages of the whole build say of some questions."""
     ids, blind = ids.combine_chunks(), inputs.blind
     tables = [removed_blind(blind.filtered), blind.pruned, blind.replies]
-    told = [None if own is None else digest_of(table_bytes(own.filter(pc.is_in(own["id"], ids)))) for own in tables]
+    digests = [None if own is None else digest_of(table_bytes(own.filter(pc.is_in(own["id"], ids)))) for own in tables]
     known = set(ids.to_pylist()) if inputs.reviewed.stands else set()
-    return digest_of([told, [stand.model_dump_json() for stand in inputs.reviewed.stands if stand.id in known]])
+    return digest_of([digests, [stand.model_dump_json() for stand in inputs.reviewed.stands if stand.id in known]])
 
 
 def counts_of(

@@ -98,8 +98,8 @@ def _panel(candidate: Candidate) -> GateResult:
     models = [m for m in candidate.released.models if m.questions and m.provider != EMBEDDED.provider]
     lost = max((model.lost / model.questions for model in models), default=None)
     none = "no model was asked" + (" but the embedded one, which has no vote" if candidate.released.models else "")
-    told = "; ".join(unanswered(models)) or ("all models replied" if models else none)
-    return GateResult("panel", lost, candidate.max_failed, told)
+    text = "; ".join(unanswered(models)) or ("all models replied" if models else none)
+    return GateResult("panel", lost, candidate.max_failed, text)
 
 
 def _scenes(candidate: Candidate) -> GateResult:
@@ -121,15 +121,15 @@ def _lost(candidate: Candidate, column: str, what: str, limit: float) -> GateRes
     return GateResult(what, lost / len(before), limit, f"{lost:,} of {len(before):,} {what} are gone")
 
 
-def _known(candidate: Candidate) -> GateResult:
+def _known_answers(candidate: Candidate) -> GateResult:
     """The share of scenes whose data contradict an answer that was published about them."""
     limit = max(candidate.limits.known, candidate.known_before)
     scenes = {*_values(candidate.folder, "scene").to_pylist(), *candidate.released.silent}
     if not candidate.audits_known or not scenes:
         return GateResult("known", None, limit, "no published answers are given (known)")
     contradicted = {scene for scene, name, *_ in candidate.released.findings if name == CONTRADICTED} & scenes
-    told = f"the data of {len(contradicted):,} of {len(scenes):,} scenes contradict a published answer"
-    return GateResult("known", len(contradicted) / len(scenes), limit, told)
+    text = f"the data of {len(contradicted):,} of {len(scenes):,} scenes contradict a published answer"
+    return GateResult("known", len(contradicted) / len(scenes), limit, text)
 
 
 def _review(candidate: Candidate) -> GateResult:
@@ -153,15 +153,15 @@ def _review(candidate: Candidate) -> GateResult:
 def _checksums(candidate: Candidate) -> GateResult:
     """Whether a file on the disk has other bytes than were written."""
     damaged = changed_file(candidate.folder, candidate.released.files)
-    told = f"all {len(candidate.released.files):,} files are whole" if damaged is None else f"{damaged} is damaged"
-    return GateResult("checksums", float(damaged is not None), 0.0, told)
+    text = f"all {len(candidate.released.files):,} files are whole" if damaged is None else f"{damaged} is damaged"
+    return GateResult("checksums", float(damaged is not None), 0.0, text)
 
 
 GATES: Final[Mapping[str, Callable[[Candidate], GateResult]]] = {
     "panel": _panel,
     "scenes": _scenes,
     "questions": _questions,
-    "known": _known,
+    "known": _known_answers,
     "review": _review,
     "checksums": _checksums,
 }

@@ -157,7 +157,7 @@ def publish(
     else:
         compared = before if before and before.of_samples == of_samples else None
         gates = tuple(judge(home / name, compared, summary))
-        ours = PublishedRelease(name, _now(), gates, of_samples=of_samples)
+        ours = PublishedRelease(name, _utc_now(), gates, of_samples=of_samples)
     fence()
     if ours is not before and ours.failed:
         _write(build, [*released, ours._replace(waits=True)])
@@ -186,9 +186,9 @@ def accept(build: Path, gates: Collection[str], keep: int, fence: Callable[[], N
     if damaged is not None:
         raise StoreError(f"{folder / damaged}: is not as it was written; build again")
     fence()
-    waiting = waiting._replace(accepted=dict.fromkeys(failed, _now()))
+    waiting = waiting._replace(accepted=dict.fromkeys(failed, _utc_now()))
     _write(build, [*history(build), waiting])  # before the link: whoever finds it turned finds why
-    _release(build, waiting._replace(at=_now(), waits=False), keep)
+    _release(build, waiting._replace(at=_utc_now(), waits=False), keep)
     return waiting.name
 
 
@@ -218,7 +218,7 @@ def _as_row(one: PublishedRelease) -> dict[str, Any]:
     return row | ({"waits": True} if one.waits else {})
 
 
-def _now() -> str:
+def _utc_now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
 
 

@@ -97,8 +97,8 @@ def videos_table(results: Iterable[bytes]) -> pa.Table:
     """The videos (`tables.VIDEO_FILES`) that results of stages `video`, `bev_video` and `clip` name, by file."""
     rows = []
     for raw in results:
-        told = json.loads(raw)
-        for one in told.get("clips", [told] if told.get("video") else []):
+        result = json.loads(raw)
+        for one in result.get("clips", [result] if result.get("video") else []):
             file = PurePosixPath(one.get("video") or one["clip"])
             below = file.relative_to(file.parts[0])
             scene = "/".join(below.parts[:2]).removesuffix(".mp4")
@@ -195,6 +195,6 @@ def pictures_of(results: Iterable[bytes], build: Path) -> dict[int, ReleasedPict
     found = {}
     for raw in results:
         for one in json.loads(raw)["pictures"]:
-            files = {kind: build / said["file"] for kind, said in one.items() if kind != "id"}
+            files = {kind: build / media["file"] for kind, media in one.items() if kind != "id"}
             found[one["id"]] = ReleasedPicture(one["id"], files["svg"], files.get("png"), files["drawing"])
     return found

@@ -146,7 +146,7 @@ def croissant(
     export: Mapping[str, Any],
     card: Card,
     parts: Sequence[CroissantPart],
-    said: Callable[[str], Mapping[str, str]],
+    column_docs: Callable[[str], Mapping[str, str]],
     sums: Mapping[str, str],
 ) -> bytes:
     """The description as JSON-LD.
@@ -155,7 +155,7 @@ def croissant(
         export: the settings of stage `export`.
         card: what the benchmark says of itself.
         parts: its tables.
-        said: of a folder, column -> what it holds.
+        column_docs: of a folder, column -> what it holds.
         sums: file of the release -> SHA-256.
     """
     described = {
@@ -196,7 +196,7 @@ def croissant(
                 "@type": "cr:RecordSet",
                 "@id": f"{part.folder}/{part.split}",
                 "name": f"{part.folder}/{part.split}",
-                "field": [_field(part, field, said(part.folder)) for field in part.schema],
+                "field": [_field(part, field, column_docs(part.folder)) for field in part.schema],
             }
             for part in parts
         ],
@@ -209,11 +209,11 @@ def _source(part: CroissantPart) -> dict[str, str]:
     return {"@id": part.files[0] if part.shards == 1 else f"{part.folder}/{part.split}-*.parquet"}
 
 
-def _field(part: CroissantPart, field: pa.Field, said: Mapping[str, str]) -> dict[str, Any]:
+def _field(part: CroissantPart, field: pa.Field, column_docs: Mapping[str, str]) -> dict[str, Any]:
     name = f"{part.folder}/{part.split}/{field.name}"
     among = "fileObject" if part.shards == 1 else "fileSet"
     source = {among: _source(part), "extract": {"column": field.name}}
-    described: dict[str, Any] = {"@type": "cr:Field", "@id": name, "name": name, "description": said[field.name]}
+    described: dict[str, Any] = {"@type": "cr:Field", "@id": name, "name": name, "description": column_docs[field.name]}
     kind = field.type
     if not pa.types.is_list(kind):
         return described | {"dataType": _TYPES[str(kind)], "source": source}

@@ -243,8 +243,8 @@ def accepted(asked: pa.Table, reviewed: Reviewed) -> pa.Table:
     }
     for name, values in now.items():
         place = rows.schema.get_field_index(name)
-        told = [new or old for new, old in zip(values, rows[name].to_pylist(), strict=True)]
-        rows = rows.set_column(place, rows.schema.field(place), pa.array(told, rows.schema.field(place).type))
+        values_now = [new or old for new, old in zip(values, rows[name].to_pylist(), strict=True)]
+        rows = rows.set_column(place, rows.schema.field(place), pa.array(values_now, rows.schema.field(place).type))
     return rows
 
 

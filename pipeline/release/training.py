@@ -119,9 +119,9 @@ def example_of(
     """
     found = rationale_of(proof)
     reasoned = prove and not found.refused
-    told = _drawn(asked.id, _WORDS["prove" if reasoned else "choice" if asked.options else "open"], "told")
+    template = _drawn(asked.id, _WORDS["prove" if reasoned else "choice" if asked.options else "open"], "told")
     before = f"{found.text}\n{_WORDS['answer']}" if reasoned else ""
-    turns = [("\n".join([_reworded(asked, proof), *(asked.options or ()), told]), before + asked.ground_truth)]
+    turns = [("\n".join([_reworded(asked, proof), *(asked.options or ()), template]), before + asked.ground_truth)]
     box = _box(proof) if len(shown.images) == 1 and proof["task"] in _WORDS["boxed"] else None
     if box is not None:
         turns.append((_WORDS["box"], json.dumps(box)))
@@ -170,8 +170,8 @@ def _box(proof: Mapping[str, Any]) -> list[int] | None:
 def _conversations(one: TrainingExample) -> list[dict[str, str]]:
     """The turns as ShareGPT and LLaVA have them: tags for what is shown go before the first."""
     tags = "<video>\n" * len(one.videos) + "<image>\n" * len(one.images)
-    said = [(("" if n else tags) + ask, reply) for n, (ask, reply) in enumerate(one.turns)]
-    return [{"from": who, "value": text} for turn in said for who, text in zip(("human", "gpt"), turn, strict=True)]
+    turns = [(("" if n else tags) + ask, reply) for n, (ask, reply) in enumerate(one.turns)]
+    return [{"from": who, "value": text} for turn in turns for who, text in zip(("human", "gpt"), turn, strict=True)]
 
 
 def _messages(one: TrainingExample, media: Callable[[str, str], dict[str, Any]]) -> list[dict[str, Any]]:
@@ -236,13 +236,13 @@ def shards(folder: Path, samples: Iterable[tuple[str, bytes, Sequence[tuple[str,
     """
     names: list[str] = []
     tar, size = None, 0
-    for key, told, media in samples:
+    for key, example, media in samples:
         if tar is None or size >= most:
             if tar is not None:
                 tar.close()
             names.append(f"train-{len(names):06d}.tar")
             tar, size = tarfile.open(folder / names[-1], "w", format=tarfile.USTAR_FORMAT), 0  # noqa: SIM115
-        for suffix, raw in (("json", told), *media):
+        for suffix, raw in (("json", example), *media):
             entry = tarfile.TarInfo(f"{key}.{suffix}")
             entry.size = len(raw)
             tar.addfile(entry, io.BytesIO(raw))
@@ -305,7 +305,7 @@ def rationale_of(row: Mapping[str, Any]) -> Rationale:
     if chain is None or not facts:
         return Rationale("", NO_CHAIN)
     for digits in _DIGITS:
-        text = "\n".join([*(_said(chain, fact, digits) for fact in facts), *([chain.so] if chain.so else [])])
+        text = "\n".join([*(_fact_sentence(chain, fact, digits) for fact in facts), *([chain.so] if chain.so else [])])
         if proves(chain, text, row["answer"]):
             return Rationale(text)
     return Rationale("", NOT_PROVED)
@@ -313,11 +313,11 @@ def rationale_of(row: Mapping[str, Any]) -> Rationale:
 
 def proves(chain: EvidenceChain, text: str, answer: str) -> bool:
     """Whether the numbers in a rationale's words, and nothing else, give the answer."""
-    measured = [_heard(found) for line in text.split("\n") if (found := chain.sentence.parse(line)) is not None]
+    measured = [_parsed_number(found) for line in text.split("\n") if (found := chain.sentence.parse(line)) is not None]
     return bool(measured) and HOW[chain.how](chain, measured, answer)
 
 
-def _said(chain: EvidenceChain, fact: Mapping[str, Any], digits: int) -> str:
+def _fact_sentence(chain: EvidenceChain, fact: Mapping[str, Any], digits: int) -> str:
     subject, _, other = (
         fact["subject"].partition(PAIR) if "other" in chain.sentence.fields else (fact["subject"], "", "")
     )
@@ -325,7 +325,7 @@ def _said(chain: EvidenceChain, fact: Mapping[str, Any], digits: int) -> str:
     return chain.sentence.render({name: every[name] for name in chain.sentence.fields})
 
 
-def _heard(fields: Mapping[str, Any]) -> ChainNumber:
+def _parsed_number(fields: Mapping[str, Any]) -> ChainNumber:
     subject = PAIR.join(str(fields[name]) for name in ("subject", "other") if name in fields)
     try:
         return ChainNumber(subject, float(fields["value"]))
@@ -333,18 +333,18 @@ def _heard(fields: Mapping[str, Any]) -> ChainNumber:
         return ChainNumber(subject, np.nan)
 
 
-def _is_value(value: float, answer: str, told: str) -> bool:
-    """Whether a number is the answer, once rounded as ``told`` says, or as far as the answer has digits."""
+def _is_value(value: float, answer: str, text: str) -> bool:
+    """Whether a number is the answer, once rounded as ``text`` says, or as far as the answer has digits."""
     try:
         stated = float(answer)
     except ValueError:
         return False
-    step = _STEP.search(told)
+    step = _STEP.search(text)
     unit = float(step[1]) if step else 10.0 ** -len(answer.partition(".")[2])
     return abs(value - stated) <= unit / 2 + _EPSILON
 
 
-def _named(chain: EvidenceChain, value: float) -> str:
+def _band_name(chain: EvidenceChain, value: float) -> str:
     """The sector or band of a number."""
     turned = value % 360 if chain.wraps else value
     return chain.names[int(np.searchsorted(chain.edges, turned, side="right")) - 1]
@@ -355,8 +355,8 @@ def _ratio(chain: EvidenceChain, measured: Sequence[ChainNumber], answer: str) -
     if len(measured) != 2:
         return False
     short, long = sorted(measured, key=lambda one: one.value)
-    told = "more" if long.value > 2 * short.value else "but less"
-    return answer.lower() == f"{long.subject}, {told} than twice as long".lower() and long.value > short.value
+    phrase = "more" if long.value > 2 * short.value else "but less"
+    return answer.lower() == f"{long.subject}, {phrase} than twice as long".lower() and long.value > short.value
 
 
 def _unique(best: Callable[..., ChainNumber]) -> Callable[[EvidenceChain, Sequence[ChainNumber], str], bool]:
@@ -381,7 +381,7 @@ HOW: Final[Mapping[str, Callable[[EvidenceChain, Sequence[ChainNumber], str], bo
     "least": _unique(min),
     "most": _unique(max),
     "ascending": _rises,
-    "sector": lambda chain, of, answer: len(of) == 1 and _named(chain, of[0].value) == answer,
-    "turns": lambda chain, of, answer: ", ".join(_named(chain, one.value) for one in of) == answer,
+    "sector": lambda chain, of, answer: len(of) == 1 and _band_name(chain, of[0].value) == answer,
+    "turns": lambda chain, of, answer: ", ".join(_band_name(chain, one.value) for one in of) == answer,
     "ratio": _ratio,
 }

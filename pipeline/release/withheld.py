@@ -89,7 +89,7 @@ def withhold(benchmark: Benchmark[Any, Any], questions: Path, release: Path, to:
     ]
     described = _described(release, benchmark, parts, sums)
     files[CROISSANT_FILE], sums[CROISSANT_FILE] = described, hashlib.sha256(described).hexdigest()
-    pictures = _shown(benchmark, questions, table, release, split)
+    pictures = _pictures(benchmark, questions, table, release, split)
     for name, raw in files.items():
         write_atomically(to / name, raw)
     for name in pictures:
@@ -156,8 +156,8 @@ def _commitments(private: pa.Table, key: str) -> list[dict[str, str]]:
     found = []
     for row in private.to_pylist():
         salt, one = row.pop(SALT), str(row.pop(key))
-        told = json.dumps(row, sort_keys=True, ensure_ascii=False)
-        found.append({"id": one, "sha256": hashlib.sha256(f"{salt}\n{one}\n{told}\n".encode()).hexdigest()})
+        text = json.dumps(row, sort_keys=True, ensure_ascii=False)
+        found.append({"id": one, "sha256": hashlib.sha256(f"{salt}\n{one}\n{text}\n".encode()).hexdigest()})
     return found
 
 
@@ -171,11 +171,11 @@ def _refuse_telling(questions: Path, public: pa.Table, private: pa.Table, benchm
     rows = zip(public.to_pylist(), private.to_pylist(), strict=True)
     for row, answer in rows:
         names = {name: value for name, value in row.items() if isinstance(value, str) and name not in asked}
-        for told in _words(answer):
-            name = next((name for name, value in names.items() if told in value.casefold()), None)
+        for word in _words(answer):
+            name = next((name for name, value in names.items() if word in value.casefold()), None)
             if name is not None:
                 number = row[public.schema.names[0]]
-                message = f"{name} {row[name]!r} of question {number} tells its answer ({told})"
+                message = f"{name} {row[name]!r} of question {number} tells its answer ({word})"
                 raise ConfigError(f"{questions}: {message}; rename the scene's folder, and build again")
 
 
@@ -189,15 +189,15 @@ def _words(answer: Mapping[str, Any]) -> list[str]:
     return [text for text in found if len(text) >= _SHORT and any(map(str.isalpha, text))]
 
 
-def _shown(benchmark: Benchmark[Any, Any], questions: Path, table: pa.Table, release: Path, split: str) -> list[str]:
+def _pictures(benchmark: Benchmark[Any, Any], questions: Path, table: pa.Table, release: Path, split: str) -> list[str]:
     """The pictures of the release that questions show, as it names them."""
     if benchmark.asking is None:
         return []
     of = AskedOf(split, False, "", release, lambda question, make: None)
     sums, shown = sums_of(release), set[str]()
     for asked in published_rows(questions, table.to_pylist(), benchmark.all_columns):
-        told = benchmark.asking.prompt(asked, of)
-        shown |= {*told.images, *([told.legend] if told.legend else [])}
+        prompt = benchmark.asking.prompt(asked, of)
+        shown |= {*prompt.images, *([prompt.legend] if prompt.legend else [])}
     found = sorted(shown & set(sums))
     check_files(release, sums, found)
     return found
@@ -207,10 +207,10 @@ def _described(
     release: Path, benchmark: Benchmark[Any, Any], parts: Sequence[CroissantPart], sums: Mapping[str, str]
 ) -> bytes:
     """The description for machines; licence, version and date are those of the open release."""
-    told = json.loads((release / CROISSANT_FILE).read_bytes())
-    export = {"pretty_name": told["name"], "version": told.get("version"), "published": told.get("datePublished")}
-    if told["license"] != TERMS_FILE:
-        export["license"] = told["license"]
+    card = json.loads((release / CROISSANT_FILE).read_bytes())
+    export = {"pretty_name": card["name"], "version": card.get("version"), "published": card.get("datePublished")}
+    if card["license"] != TERMS_FILE:
+        export["license"] = card["license"]
     return croissant(export, benchmark.card, parts, lambda folder: columns_of(benchmark, folder), sums)
 
 

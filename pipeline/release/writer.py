@@ -93,13 +93,13 @@ def write_release(
         for number in range(of):
             inputs = part(number, of)
             place = shards / f"{number:05d}-of-{of:05d}.{inputs.key}"
-            shard = _kept(place, inputs) or _make(place, inputs, number, of)
+            shard = _load_kept(place, inputs) or _make(place, inputs, number, of)
             release.take(place, shard, number, of)
             used.add(place)
-    told = release.finish()
+    written = release.finish()
     for old in [one for one in shards.glob("*-of-*.*") if one not in used]:
         shutil.rmtree(old, ignore_errors=True)
-    return told
+    return written
 
 
 class _Shard(NamedTuple):
@@ -121,21 +121,21 @@ def _make(place: Path, inputs: ReleaseInputs, number: int, of: int) -> _Shard:
     shard = _write_shard(made, inputs, number, of)
     for name, table in zip(_Shard._fields[1:], shard[1:], strict=True):
         write_atomically(made / f"{name}.parquet", table_bytes(table))
-    told = shard.summary | {"verdicts": verdicts_digest(inputs, shard.offered["id"])}
-    write_atomically(made / _STATE, json.dumps(told).encode())
+    state = shard.summary | {"verdicts": verdicts_digest(inputs, shard.offered["id"])}
+    write_atomically(made / _STATE, json.dumps(state).encode())
     with translate_os_errors(place.parent):
         made.rename(place)
     return shard
 
 
-def _kept(place: Path, inputs: ReleaseInputs) -> _Shard | None:
+def _load_kept(place: Path, inputs: ReleaseInputs) -> _Shard | None:
     """A shard that is there, if it is whole and of the same verdicts on its questions."""
     try:
-        told = json.loads((place / _STATE).read_bytes())
-        if any(sha256_of_file(place / name) != sha256 for name, sha256 in told["sums"].items()):
+        state = json.loads((place / _STATE).read_bytes())
+        if any(sha256_of_file(place / name) != sha256 for name, sha256 in state["sums"].items()):
             return None
-        shard = _Shard(told, *(read_table((place / f"{name}.parquet").read_bytes()) for name in _Shard._fields[1:]))
-        return shard if told["verdicts"] == verdicts_digest(inputs, shard.offered["id"]) else None
+        shard = _Shard(state, *(read_table((place / f"{name}.parquet").read_bytes()) for name in _Shard._fields[1:]))
+        return shard if state["verdicts"] == verdicts_digest(inputs, shard.offered["id"]) else None
     except (OSError, ValueError, LookupError):  # of one that is damaged
         return None
 
@@ -172,7 +172,7 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int) -> _
     for file, raw in (records.files if records else {}).items():
         _write(folder, of_scenes, file, raw)
     pictures |= place_media(folder, inputs.media(), kept)
-    told = {
+    summary = {
         "sums": dict(ChainMap({name: rejected.sha256}, pictures, of_scenes, *(own.files() for own in written))),
         "tables": [[*own.name, own.num_rows, own.nbytes] for own in written],
         "rejected": [rejected.num_rows, rejected.nbytes],
@@ -186,7 +186,7 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int) -> _
     }
     turns = with_turns(asked, benchmark.families, by_group=benchmark.tiny is not None)
     offered = found.offered.select(["id"] if inputs.blind.filtered is None else GUESSED)
-    return _Shard(told, example_questions(asked), tiny_questions(turns, benchmark.tiny), offered)
+    return _Shard(summary, example_questions(asked), tiny_questions(turns, benchmark.tiny), offered)
 
 
 def _states_of(asked: pa.Table, reviewed: Reviewed) -> dict[str, int]:
@@ -286,14 +286,14 @@ class _Release:
 
     def take(self, place: Path, shard: _Shard, number: int, of: int) -> None:
         """Adds a shard whose files lie in a folder, which may be the release's own."""
-        told, sums = shard.summary, dict(shard.summary["sums"])
+        summary, sums = shard.summary, dict(shard.summary["sums"])
         if place != self.folder:
-            for name in told["records"]:
+            for name in summary["records"]:
                 self._write(name, (place / name).read_bytes(), more=True)
                 del sums[name]
             for name in sums:
                 link_or_copy(place / name, self.folder / name)
-        for folder, split, rows, nbytes in told["tables"]:
+        for folder, split, rows, nbytes in summary["tables"]:
             file, key = f"{folder}/{shard_name(split, number, of)}", (folder, split)
             if key == _TINY:
                 self._tables.setdefault(key, _ReleaseTable(self.folder, key, self.whole.benchmark.columns.schema))
@@ -303,13 +303,13 @@ class _Release:
                 self._tables[key] = _ReleaseTable(self.folder, key, schema)
             self._tables[key].count(number, of, sums.pop(file), rows, nbytes)
         self.sums |= sums
-        self._rejected.append(told["rejected"])
-        self._pictures |= {*told["pictures"]}
-        self._scenes.add(told["scenes"])
-        self._counts = added(self._counts, told["counts"])
-        self._remarks += Counter({tuple(key): n for *key, n in told["remarks"]})
-        self._states += Counter(told["states"])
-        for task, answers in told["answers"].items():
+        self._rejected.append(summary["rejected"])
+        self._pictures |= {*summary["pictures"]}
+        self._scenes.add(summary["scenes"])
+        self._counts = added(self._counts, summary["counts"])
+        self._remarks += Counter({tuple(key): n for *key, n in summary["remarks"]})
+        self._states += Counter(summary["states"])
+        for task, answers in summary["answers"].items():
             self._answers.setdefault(task, Counter()).update(answers)
         self._first.append(shard.first)
         self._tiniest.append(shard.tiniest)
@@ -340,9 +340,9 @@ class _Release:
         parts.append(CroissantPart("rejected", inputs.split, REJECTIONS, rows, nbytes, len(self._rejected)))
         folders = {Path(name).parts[0] for name in self.sums if not name.startswith("rejected/")}
         if inputs.overview is not None:
-            told = _line(self._counts, self._scenes.datasets.total())
+            title_line = _line(self._counts, self._scenes.datasets.total())
             asked = example_questions(pa.concat_tables(self._first))
-            self._write(OVERVIEW_FILE, inputs.overview(inputs.title, told, asked, self._answers, self._captioned))
+            self._write(OVERVIEW_FILE, inputs.overview(inputs.title, title_line, asked, self._answers, self._captioned))
         of_folders = (*inputs.benchmark.card.shown, VIDEO_FOLDER)
         tabled = [media_table(folder, name, inputs.split, self.sums) for name in of_folders]
         images = [one for one in tabled if one is not None]

@@ -128,8 +128,8 @@ def _example(
         (
             words(e["name"]),
             e["subject"],
-            _with(e["value"], e["unit"]),
-            f"{_BOUND[e['relation']]} {_with(e['limit'], e['unit'])}",
+            _with_unit(e["value"], e["unit"]),
+            f"{_BOUND[e['relation']]} {_with_unit(e['limit'], e['unit'])}",
         )
         for e in evidence
         if e["limit"] is not None
@@ -162,11 +162,11 @@ def _facts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     facts = []
     for name, own in grouped(rows, itemgetter("name")).items():
         if len(own) < MANY:
-            facts += [(words(name), row["subject"], _with(row["value"], row["unit"])) for row in own]
+            facts += [(words(name), row["subject"], _with_unit(row["value"], row["unit"])) for row in own]
         else:
-            told = [f"{row['subject']} {_with(row['value'], row['unit'])}" for row in own[:MANY_SHOWN]]
+            texts = [f"{row['subject']} {_with_unit(row['value'], row['unit'])}" for row in own[:MANY_SHOWN]]
             more = ["…"] if len(own) > MANY_SHOWN else []
-            facts.append((words(name), "", ", ".join(told + more)))
+            facts.append((words(name), "", ", ".join(texts + more)))
     return facts
 
 
@@ -179,8 +179,8 @@ def _options(asked: ReleasedQuestion, row: Mapping[str, Any]) -> tuple[ShownOpti
         return ()
     options = []
     for option in asked.options:
-        told = _OPTION.fullmatch(option)
-        letter, text = (told[1], told[2]) if told else ("", option)
+        match = _OPTION.fullmatch(option)
+        letter, text = (match[1], match[2]) if match else ("", option)
         options.append(ShownOption(letter, text, letter == row["choice"] if row["choice"] else text == row["answer"]))
     return tuple(options)
 
@@ -195,5 +195,5 @@ def margin(evidence: Iterable[Mapping[str, Any]]) -> float | None:
 _BOUND: Final = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than", "==": "exactly"}
 
 
-def _with(value: float, unit: str | None) -> str:
+def _with_unit(value: float, unit: str | None) -> str:
     return in_unit(significant_digits(value), unit)

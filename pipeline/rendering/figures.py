@@ -136,8 +136,8 @@ def funnel(released: Released, debiased: int | None, chosen: Collection[str]) ->
         ),
     ]
     if debiased is not None:
-        told = "a smaller split in which guessing from the words earns as little as possible"
-        steps.append(FunnelStep("Split debiased", debiased, asked - debiased, told))
+        description = "a smaller split in which guessing from the words earns as little as possible"
+        steps.append(FunnelStep("Split debiased", debiased, asked - debiased, description))
     return steps
 
 

@@ -155,8 +155,8 @@ def gallery(
             picture = one.thumbnail
             own = [of_doubt[name] for name in one.detail.doubtful]
             head = [str(shown.id), of_task[shown.task], of_scene[shown.scene], -1]
-            said = {(reply.model, reply.budget): reply.is_right for reply in one.replies}
-            marks = [None if (is_right := said.get(column)) is None else int(is_right) for column in about.replied]
+            right = {(reply.model, reply.budget): reply.is_right for reply in one.replies}
+            marks = [None if (is_right := right.get(column)) is None else int(is_right) for column in about.replied]
             margin = None if shown.margin is None else float(f"{shown.margin:.4g}")
             text = _cut(" ".join(shown.text.split()))
             return [*head, text, _cut(shown.answer), picture, own, file, margin, list(one.budgets), marks]

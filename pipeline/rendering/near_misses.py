@@ -103,10 +103,10 @@ def some_of_each(release: Path, each: int) -> tuple[list[dict[str, Any]], dict[s
 
 def _first(table: pa.Table, order: pa.Table, keys: tuple[str, str]) -> dict[Key, NearMiss]:
     rows = order.group_by(list(keys), use_threads=False).aggregate([("row", "first")])["row_first"]
-    return {(row[keys[0]], row[keys[1]]): _near(row) for row in table.take(rows).to_pylist()}
+    return {(row[keys[0]], row[keys[1]]): _near_miss(row) for row in table.take(rows).to_pylist()}
 
 
-def _near(row: dict[str, Any]) -> NearMiss:
+def _near_miss(row: dict[str, Any]) -> NearMiss:
     measured, limit = distinct_digits(row["measured"], row["limit"])
     return NearMiss(tuple(row["operands"] or ()), row["reason"], measured, limit, row["unit"] or "")
 
@@ -250,11 +250,11 @@ def _slim(svg: str) -> str:
     used = {name for names in _USED.findall(body) for name in names.split()}
     sheet = next(iter(_STYLE.findall(svg)))
     light, _, dark = sheet.partition(_DARK)
-    kept = [_needed(rules, used) for rules in (light + _MORE, dark.rstrip().removesuffix("}"))]
+    kept = [_used_rules(rules, used) for rules in (light + _MORE, dark.rstrip().removesuffix("}"))]
     return _STYLE.sub(lambda _: f"<style>{kept[0]}{_DARK}{kept[1]}}}</style>", svg, count=1)
 
 
-def _needed(rules: str, used: set[str]) -> str:
+def _used_rules(rules: str, used: set[str]) -> str:
     found = []
     for selectors, body in _RULE.findall(rules):
         kept = [one for one in selectors.split(",") if set(_CLASS.findall(one)) <= used]

@@ -46,7 +46,7 @@ _INK: Final = {"paper": "#ffffff", "ink": "#22282b", "soft": "#565f63", "line": 
 
 def overview(
     title: str,
-    told: str,
+    subtitle: str,
     asked: pa.Table,
     answers: Mapping[str, Counter[str]],
     sketch: Callable[[str], TopDownMap],
@@ -57,7 +57,7 @@ def overview(
 
     Args:
         title: of the release.
-        told: a line below it.
+        subtitle: a line below it.
         asked: some of its questions (`tables.QUESTIONS`), of which the first fit is shown.
         answers: task -> how often each answer is given.
         sketch: a scene from above, by its id.
@@ -73,7 +73,7 @@ def overview(
     draw = ImageDraw.Draw(picture)
     _bars(draw, figures, places)
     _text(draw, (40, 30), title, 34, "ink")
-    _text(draw, (40, 80), told, 18, "soft")
+    _text(draw, (40, 80), subtitle, 18, "soft")
     shown = measured or (
         chosen and (chosen[0], map_file(map_after(chosen[1], chosen[0]["operands"] or (), None) or ""))
     )

@@ -68,12 +68,12 @@ class ReportInputs:
     fixes: int
 
 
-def page(told: ReportInputs, examples: Iterable[ShownQuestion]) -> bytes:
+def page(inputs: ReportInputs, examples: Iterable[ShownQuestion]) -> bytes:
     """The page, with as many of the examples as it may hold (`LIMIT_BYTES`), in their order."""
     environment = environment_of_pages()
     style, script = (environment.get_template(f"report.{kind}").render() for kind in ("css", "js"))
     template = environment.get_template("report.html.jinja")
-    context = _context(told) | {
+    context = _context(inputs) | {
         "style": Markup(style),  # noqa: S704 - our own file
         "script": Markup(script),  # noqa: S704
         "style_hash": policy_hash(style),
@@ -96,26 +96,26 @@ def page(told: ReportInputs, examples: Iterable[ShownQuestion]) -> bytes:
     return with_cards(cards, of).encode()
 
 
-def _context(told: ReportInputs) -> dict[str, Any]:
-    released = told.released
-    reasons = figures.reasons_of(released.rejections, told.words, told.chosen)
-    sources, by_source = figures.sources(told.provenance)
+def _context(inputs: ReportInputs) -> dict[str, Any]:
+    released = inputs.released
+    reasons = figures.reasons_of(released.rejections, inputs.words, inputs.chosen)
+    sources, by_source = figures.sources(inputs.provenance)
     tasks = sorted({*released.questions, *released.rejections})
     return {
-        "told": told,
+        "told": inputs,
         "questions": sum(released.questions.values()),
-        "scenes": len({row["scene"] for row in told.provenance}),
-        "steps": figures.funnel(released, told.debiased, told.chosen),
+        "scenes": len({row["scene"] for row in inputs.provenance}),
+        "steps": figures.funnel(released, inputs.debiased, inputs.chosen),
         "reasons": {task: [row for row in reasons if row.task == task] for task in tasks},
-        "nearest": told.nearest,
+        "nearest": inputs.nearest,
         "sources": sources,
         "by_source": by_source,
         "of_source": sum(by_source.values(), Counter()),
-        "answers": figures.answers_of(told.provenance),
+        "answers": figures.answers_of(inputs.provenance),
         "letters": {task: dict(sorted(found.items())) for task, found in sorted(released.letters.items())},
         "blind": [(row.task, figures.guesses(row)) for row in released.blind],
-        "states": [(state, told.states[state], words) for state, words in STATES.items() if told.states.get(state)],
-        "quarantine": figures.quarantined(told.quarantine),
+        "states": [(state, inputs.states[state], words) for state, words in STATES.items() if inputs.states.get(state)],
+        "quarantine": figures.quarantined(inputs.quarantine),
         "shown_quarantine": SHOWN_QUARANTINE,
         "findings": figures.findings_of(released),
         "flags": by_frequency(released.flags),

@@ -34,11 +34,11 @@ def check_row(scene: str, shown: CategoryShown) -> dict[str, Any]:
         (len(shown.marked), f"all boxes of “{name}”, also of what is hidden there"),
         (len(shown.unmarked), f"no “{name}” at all, by the annotation"),
     ]
-    told, first = [], 1
+    findings, first = [], 1
     for count, words in parts:
         if count:
             pictures = f"Picture {first} has" if count == 1 else f"Pictures {first} to {first + count - 1} have"
-            told.append(f"{pictures} {words}.")
+            findings.append(f"{pictures} {words}.")
             first += count
     more = f" ({len(shown.crops)} of {shown.boxes} are shown alone)" if len(shown.crops) < shown.boxes else ""
     return {
@@ -46,7 +46,7 @@ def check_row(scene: str, shown: CategoryShown) -> dict[str, Any]:
         "scene": scene,
         "task": CATEGORY_CHECK,
         "operands": [name],
-        "text": f"Is everything right that is annotated as “{name}”{more}? {' '.join(told)}",
+        "text": f"Is everything right that is annotated as “{name}”{more}? {' '.join(findings)}",
         "options": [
             f"A. Each of them is a “{name}”, and none is missing",
             f"B. One of them people would call otherwise than “{name}”",
@@ -66,8 +66,8 @@ def _number(name: str, subject: str, value: float, unit: str) -> dict[str, Any]:
 def scene_row(scene: str, check: SceneCheck, picture: bytes) -> dict[str, Any]:
     """The screen of a whole scene, bound to its picture, as `check_row` has that of a category."""
     (number,) = question_ids(scene, SCENE_CHECK, digest_of(picture), [()])
-    told = {"text": check.question, "options": list(check.options), "ground_truth": RIGHT, "evidence": []}
-    return {"id": number, "scene": scene, "task": SCENE_CHECK, "operands": [], **told, **_NO_PART}
+    row = {"text": check.question, "options": list(check.options), "ground_truth": RIGHT, "evidence": []}
+    return {"id": number, "scene": scene, "task": SCENE_CHECK, "operands": [], **row, **_NO_PART}
 
 
 def fix_of(

@@ -144,12 +144,12 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def _remedy(error: sqlite3.Error | OSError, path: Path) -> str:
-    said = str(error)
-    if "locked" in said or "busy" in said:
+    message = str(error)
+    if "locked" in message or "busy" in message:
         return "another program keeps the review database locked; close it and try again, nothing was lost"
-    if "readonly" in said or "unable to open" in said or isinstance(error, OSError):
+    if "readonly" in message or "unable to open" in message or isinstance(error, OSError):
         return "the review database cannot be written; give its folder and its files write permission"
-    if "full" in said:
+    if "full" in message:
         return "the disk is full; free some space and try again"
     backup = path.with_name("review.backup.sqlite")
     return (

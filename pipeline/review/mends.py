@@ -63,9 +63,9 @@ def problem_of(item: ReviewItem, truth: ReviewTruth, mend: QuestionEdit) -> str 
     before, after = item.options or (), mend.options or ()
     texts = [option.partition(". ")[2].strip() for option in after]
     lost = [name for name in truth.operands if _names(item.question, name) and not _names(mend.text, name)]
-    turned = [words.partition("|")[0] for words in _RELATIONS if _says(item.question, words) != _says(mend.text, words)]
+    turned = [words.partition("|")[0] for words in _RELATIONS if _has(item.question, words) != _has(mend.text, words)]
     changed = [
-        old for old, new in zip(before, after, strict=False) if old[0] == truth.truth and _plain(old) != _plain(new)
+        old for old, new in zip(before, after, strict=False) if old[0] == truth.truth and _folded(old) != _folded(new)
     ]
     broken = {
         "Nothing is changed: change the wording or a wrong option.": (item.question, item.options) == mend,
@@ -78,12 +78,12 @@ def problem_of(item: ReviewItem, truth: ReviewTruth, mend: QuestionEdit) -> str 
         f"Only one version says {' or '.join(turned)}: the answer would be another one.": bool(turned),
         "The letters of the options stay.": [one[0] for one in before] != [one[0] for one in after],
         "An option is empty, has line breaks, or is too long.": not all(_is_line(t, LONGEST_OPTION) for t in texts),
-        "Two options say the same.": len({_NUMBER.sub(_value, _plain(t)) for t in texts}) < len(texts),
+        "Two options say the same.": len({_NUMBER.sub(_value, _folded(t)) for t in texts}) < len(texts),
         f"Option {truth.truth} is the reference answer and stays: if it is wrong, enter the right answer.": bool(
             changed
         ),
     }
-    return next((told for told, is_so in broken.items() if is_so), None)
+    return next((problem for problem, is_so in broken.items() if is_so), None)
 
 
 def _is_line(text: str, most: int) -> bool:
@@ -91,18 +91,18 @@ def _is_line(text: str, most: int) -> bool:
     return 0 < len(text) <= most and not any(unicodedata.category(sign) in {"Cc", "Cf", "Zl", "Zp"} for sign in text)
 
 
-def _says(text: str, words: str) -> bool:
+def _has(text: str, words: str) -> bool:
     return re.search(rf"(?<![\w-])(?:{words})(?![\w-])", text.casefold()) is not None
 
 
 def _names(text: str, name: str) -> bool:
     """Whether a text names a thing, in whole words."""
-    return _says(_plain(text), f"{re.escape(_plain(name))}(?:e?s)?")
+    return _has(_folded(text), f"{re.escape(_folded(name))}(?:e?s)?")
 
 
 def _value(number: re.Match[str]) -> str:
     return f"{Decimal(number[0]).normalize():f}"
 
 
-def _plain(text: str) -> str:
+def _folded(text: str) -> str:
     return " ".join(text.casefold().split())

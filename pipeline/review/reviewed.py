@@ -205,8 +205,8 @@ def review(
         current[item] = [v for v in on[item] if v.content == content]
     for check in [stands.pop(item) for item in sorted(rows) if rows[item]["task"] in CHECKS]:
         if check.state in REFUSED:
-            said = {"state": "rejected", "answer": None, "reasons": (RAW_REJECTED, *check.reasons)}
-            stands |= {i: check.model_copy(update={"id": i, **said}) for i in rows[check.id]["asked"]}
+            status = {"state": "rejected", "answer": None, "reasons": (RAW_REJECTED, *check.reasons)}
+            stands |= {i: check.model_copy(update={"id": i, **status}) for i in rows[check.id]["asked"]}
     reviews = {item: own for item, all_own in current.items() if (own := reviews_in(all_own))}
     numeric = {row["task"] for row in rows.values() if not row["options"]}
     settled = [item for item, own in current.items() if any(v.role == "adjudicate" and v.decision for v in own)]

@@ -125,7 +125,7 @@ def taken(
             continue
         at = found.item, found.content, found.reviewer, found.role
         before = stored.get(at)
-        if before is not None and _said(before) == _said(found):
+        if before is not None and _verdict_content(before) == _verdict_content(found):
             same += 1
             continue
         if before is not None and (at in lines or (found.answer and before.answer and found.answer != before.answer)):
@@ -138,7 +138,7 @@ def taken(
     return ImportedSheet(events, same, left_out)
 
 
-def _said(verdict: ReviewVerdict) -> tuple[object, ...]:
+def _verdict_content(verdict: ReviewVerdict) -> tuple[object, ...]:
     return verdict.answer, verdict.decision, verdict.reason, verdict.note, verdict.correction, verdict.mend
 
 
@@ -150,8 +150,8 @@ def _events(verdict: ReviewVerdict, before: ReviewVerdict | None, at: str) -> li
     if verdict.mend is not None:
         events.append(ReviewEvent(*start, "mend", verdict.role, verdict.mend, None, None, at))
     if verdict.decision is not None and not (verdict.mend and verdict.decision == "accept"):
-        told = (verdict.correction, verdict.reason, verdict.note)
-        events.append(ReviewEvent(*start, verdict.decision, verdict.role, *told, at))
+        entered = (verdict.correction, verdict.reason, verdict.note)
+        events.append(ReviewEvent(*start, verdict.decision, verdict.role, *entered, at))
     return events
 
 

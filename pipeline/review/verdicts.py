@@ -189,14 +189,14 @@ def _consensus(own: Sequence[ReviewVerdict], was_judged: bool) -> Consensus:
     reasons = tuple(sorted({v.reason for v in own if v.decision == "flag" and v.reason}))
     settled = [(v.at, v.label) for v in own if v.role == "adjudicate" and v.label]
     if settled:
-        return _as(max(settled)[1], len(labels), reasons)
+        return _consensus_of(max(settled)[1], len(labels), reasons)
     if len(labels) < REVIEWERS:
         return Consensus("waiting" if len(labels) == len(reviews) else "answered", None, len(labels), reasons)
     if len(set(labels)) > 1:
         return Consensus("disputed", None, len(labels), reasons)
-    return _as(labels[0], len(labels), reasons)
+    return _consensus_of(labels[0], len(labels), reasons)
 
 
-def _as(label: str, reviewers: int, reasons: tuple[str, ...]) -> Consensus:
+def _consensus_of(label: str, reviewers: int, reasons: tuple[str, ...]) -> Consensus:
     decision, _, answer = label.partition(" ")
     return Consensus(_OF_DECISION[decision], answer or None, reviewers, reasons)

@@ -106,7 +106,7 @@ def leaderboard(
     for rank, name in enumerate(best_first, 1):
         lost = marks[best_first[0]] - marks[name]
         behind = rows_of(figures, chosen, lost, scenes)[figures.index(total)] if rank > 1 else None
-        others = {split: _other(own[name]) for split, own in elsewhere.items() if name in own}
+        others = {split: _further_total(own[name]) for split, own in elsewhere.items() if name in own}
         if headline in score.composites:
             title = score.metrics[headline].title
             others |= {f"{title} {figure}": row for figure, row in _rows(models[name], headline).items()}
@@ -142,7 +142,7 @@ def _rows(scored: ScoreResults, metric: str) -> dict[str, ScoreRow]:
     return {row.figure.name: row for row in sorted(rows, key=lambda row: not row.figure.section)}
 
 
-def _other(scored: ScoreResults) -> ScoreRow:
+def _further_total(scored: ScoreResults) -> ScoreRow:
     """The total of a further split, in its own first metric."""
     rows = [row for row in scored.rows if not row.figure.section and row.value is not None]
     return (rows or list(scored.rows))[-1]

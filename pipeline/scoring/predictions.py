@@ -73,8 +73,8 @@ def rows_of_file(path: Path) -> list[Any]:
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: no such file") from error
     except Exception as error:  # of six libraries, which raise what they like for a damaged file
-        told = " ".join(str(error).split()) or type(error).__name__
-        raise ConfigError(f"{path}: cannot be read as {suffix}: {told}") from error
+        problem = " ".join(str(error).split()) or type(error).__name__
+        raise ConfigError(f"{path}: cannot be read as {suffix}: {problem}") from error
 
 
 def is_cut(path: Path, reply: Any) -> bool:
@@ -122,15 +122,15 @@ def _text(raw: bytes) -> str:
 def _table(raw: bytes, **how: Any) -> list[Any]:
     """All cells as text, so that "NA" and "007" stay what they are; empty ones None."""
     text = io.StringIO(_text(raw), newline="")
-    return _named(pd.read_csv(text, dtype=str, keep_default_na=False, header=None, **how))
+    return _rows_by_name(pd.read_csv(text, dtype=str, keep_default_na=False, header=None, **how))
 
 
 def _xlsx(raw: bytes) -> list[Any]:
     table = pd.read_excel(io.BytesIO(raw), dtype=object, keep_default_na=False, header=None, engine="openpyxl")
-    return [row for row in _named(table) if any(value is not None for value in row.values())]
+    return [row for row in _rows_by_name(table) if any(value is not None for value in row.values())]
 
 
-def _named(table: pd.DataFrame) -> list[Any]:
+def _rows_by_name(table: pd.DataFrame) -> list[Any]:
     """Rows by the names in the first one. Raises ValueError for a name that stands twice."""
     if table.empty:
         raise ValueError("it is empty")
@@ -241,10 +241,10 @@ def read_predictions(paths: Sequence[Path]) -> Predictions:
             where = f"{path}, row {number}"
             form = _form(raw, where)
             found.setdefault(form, where)
-            said = _READ[form](raw, where)
-            if raw.get("error") if form == INSPECT else str(said.reply).startswith(_FAILED.get(form, ())):
-                said = replace(said, reply=None, has_failed=True)
-            rows.append(replace(said, is_cut=True) if is_cut(path, said.reply) else said)
+            contents = _READ[form](raw, where)
+            if raw.get("error") if form == INSPECT else str(contents.reply).startswith(_FAILED.get(form, ())):
+                contents = replace(contents, reply=None, has_failed=True)
+            rows.append(replace(contents, is_cut=True) if is_cut(path, contents.reply) else contents)
     if set(found) == {PLAIN, TRAJECTORIES}:  # an agent that answers without a step
         del found[PLAIN]
     if len(found) > 1:
@@ -269,7 +269,7 @@ def _form(raw: Any, where: str) -> str:
     raise ConfigError(f"{where}: {found}; give {_GOOD}")
 
 
-def _plain(raw: Row, where: str) -> PredictionRow:
+def _row_without_harness(raw: Row, where: str) -> PredictionRow:
     name = next(name for name in IDS if name in raw)
     reply = next((raw[name] for name in REPLIES if name in raw), None)
     return PredictionRow(
@@ -313,8 +313,8 @@ def _id(value: Any, where: str, name: str) -> str:
 
 
 _READ: Final[dict[str, Callable[[Row, str], PredictionRow]]] = {
-    PLAIN: _plain,
-    TRAJECTORIES: _plain,
+    PLAIN: _row_without_harness,
+    TRAJECTORIES: _row_without_harness,
     LMMS_EVAL: _lmms_eval,
     VLMEVALKIT: _vlmevalkit,
     INSPECT: _inspect,

@@ -74,7 +74,7 @@ def answered(
     found: dict[str, list[str]] = defaultdict(list)
     rows: dict[str, PredictionRow] = {}
     for row in predictions.rows:
-        name = row.id if row.id is not None else _at(row, questions, of)
+        name = row.id if row.id is not None else _question_at(row, questions, of)
         if name not in known and name in elsewhere:
             continue
         if name not in known:
@@ -92,7 +92,7 @@ def answered(
     return answers, dict(found)
 
 
-def _at(row: PredictionRow, questions: Sequence[Published], of: Path) -> str:
+def _question_at(row: PredictionRow, questions: Sequence[Published], of: Path) -> str:
     """The id of the question at a row's place, if its truth is that of the row."""
     if row.place is None or row.place >= len(questions):
         raise ConfigError(f"{row.where}: there is no row {row.place} in {of}: give the release or file that was asked")
@@ -228,8 +228,8 @@ def best_priors(file: Path, split_is_debiased: bool) -> dict[str, float]:
     try:
         rows = _TABLE.validate_python(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, ValidationError) as error:
-        told = " ".join(str(error).split())[:200]
-        raise ConfigError(f"{file}: cannot be read as a blind table: {told}; build the release again") from error
+        problem = " ".join(str(error).split())[:200]
+        raise ConfigError(f"{file}: cannot be read as a blind table: {problem}; build the release again") from error
     splits = {row.task: row.debiased if split_is_debiased else row.released for row in rows}
     return {task: max(found.earned.values()) for task, found in splits.items() if found and found.earned}
 
@@ -368,16 +368,16 @@ def scored(
 
     Raises ConfigError for what cannot be read and for what does not belong together.
     """
-    said = read_predictions(predictions)
-    asked = [*score.read(questions), *score.also({row.id for row in said.rows if row.id is not None})]
+    predicted = read_predictions(predictions)
+    asked = [*score.read(questions), *score.also({row.id for row in predicted.rows if row.id is not None})]
     if only_asked:
-        asked = _with_rows(asked, said)
-    ids = {row.id for row in said.rows if row.id is not None}
+        asked = _with_rows(asked, predicted)
+    ids = {row.id for row in predicted.rows if row.id is not None}
     if of and ids and not ids.issuperset(str(question.id) for question in asked) and (name := of.part_of(ids)):
         files = ", ".join(map(str, predictions))
         raise ConfigError(f"{files}: its {len(ids):,} replies are to the split {name} alone; add --split {name}")
     elsewhere = of.others() if of else frozenset[str]()
-    answers, found = answered(asked, said, questions, elsewhere)
+    answers, found = answered(asked, predicted, questions, elsewhere)
     marks = score.mark(answers, settings, ask)
     figures = score.figures(answers)
     scenes = [f"{question.dataset}/{question.scene_name}" for question in asked]
@@ -397,16 +397,16 @@ def scored(
         priors = np.array([best.get(question.question_type, np.nan) for question in asked])
     rows = []
     for name, metric in score.metrics.items():
-        told = [f for f in figures if not metric.sections or f.section in metric.sections]
+        reported = [f for f in figures if not metric.sections or f.section in metric.sections]
         composite = score.composites.get(name)
         if composite is not None:
-            parts = [sampled(told, values[part], scenes, score.metrics[part].statistic) for part in composite.parts]
-            if told and not all(np.isnan(values[part]).all() for part in composite.parts):
-                rows += composed(told, name, parts, composite.formula)
-        elif told and not np.isnan(values[name]).all():
+            parts = [sampled(reported, values[part], scenes, score.metrics[part].statistic) for part in composite.parts]
+            if reported and not all(np.isnan(values[part]).all() for part in composite.parts):
+                rows += composed(reported, name, parts, composite.formula)
+        elif reported and not np.isnan(values[name]).all():
             own = held[name] if held else priors if metric.is_guessed else None
-            rows += rows_of(told, name, values[name], scenes, own, metric.statistic)
-    return ScoreResults(said.form, answers, marks, rows, {**found, **marks.left_out}, score.logged, beside)
+            rows += rows_of(reported, name, values[name], scenes, own, metric.statistic)
+    return ScoreResults(predicted.form, answers, marks, rows, {**found, **marks.left_out}, score.logged, beside)
 
 
 def scored_people(score: Score[Any], questions: Path, people: Sequence[Path], settings: Model) -> ScoreResults:
@@ -426,18 +426,18 @@ def scored_people(score: Score[Any], questions: Path, people: Sequence[Path], se
     return ScoreResults(PLAIN, answers, replace(marks[0], values=held), rows, {})
 
 
-def _with_rows(questions: Sequence[Published], said: Predictions) -> list[Published]:
-    ids, places = {row.id for row in said.rows}, {row.place for row in said.rows}
+def _with_rows(questions: Sequence[Published], predictions: Predictions) -> list[Published]:
+    ids, places = {row.id for row in predictions.rows}, {row.place for row in predictions.rows}
     return [q for place, q in enumerate(questions) if str(q.id) in ids or place in places]
 
 
 def _mean_of(marks: Sequence[Mapping[str, FloatArray]], answers: Sequence[Sequence[Answer]]) -> dict[str, FloatArray]:
     """Metric -> (n,) mean mark of those who answered each question; NaN where nobody did."""
-    said = np.array([[answer.reply is not None for answer in own] for own in answers])
+    is_answered = np.array([[answer.reply is not None for answer in own] for own in answers])
     means = {}
     for name in marks[0]:
         own = np.stack([mark[name] for mark in marks])
-        there = said & ~np.isnan(own)
+        there = is_answered & ~np.isnan(own)
         n, total = there.sum(axis=0), np.where(there, own, 0.0).sum(axis=0)
         means[name] = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
     return means

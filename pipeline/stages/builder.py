@@ -101,7 +101,7 @@ class Builder:
 
         For a stage of the whole build also where what it would bring together is of different ages.
         """
-        stage = None if name is None else self._named(name)
+        stage = None if name is None else self._stage_named(name)
         if stage is None or stage.needs_roots or stage.unit == "build":
             self.inputs()
         self._check_models(self._stages.values() if stage is None else [stage])
@@ -236,7 +236,7 @@ class Builder:
                 keep_copy(self.out, MANIFEST_FILE)
             return outcome
 
-    def _named(self, name: str) -> Stage:
+    def _stage_named(self, name: str) -> Stage:
         """A stage by its name. Raises ConfigError, for an old name with the new one."""
         if name not in self._stages:
             if name in RENAMED:
@@ -246,7 +246,7 @@ class Builder:
 
     def _stage(self, name: str, scenes: Sequence[str]) -> Stage:
         """A stage that can be run alone. Raises ConfigError."""
-        stage = self._named(name)
+        stage = self._stage_named(name)
         if scenes and stage.unit == "build":
             raise ConfigError(f"stage {name} looks at all scenes at once; leave --scenes out")
         if not stage.is_wanted(self.config):

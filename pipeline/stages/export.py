@@ -65,8 +65,8 @@ def run(context: StageContext) -> bytes:
     models = () if replies is None else totals_of(context.config.blind.models, replies, NO_CAP)
     blind = BlindResults(replies, filtered, pruned, summary, models)
     benchmark = BENCHMARKS[context.settings["benchmark"]].under(context.settings["generate"]["profile"])
-    said = context.bytes_of("review")
-    reviewed = Reviewed.model_validate_json(said) if said else Reviewed()
+    review_result = context.bytes_of("review")
+    reviewed = Reviewed.model_validate_json(review_result) if review_result else Reviewed()
 
     kept = dict(context.results.get("describe", ()))
     store = Store(context.folder / STORE)
@@ -83,12 +83,12 @@ def run(context: StageContext) -> bytes:
 
     def draw(
         title: str,
-        told: str,
+        subtitle: str,
         asked: pa.Table,
         answers: Mapping[str, Counter[str]],
         captioned: Callable[[int], bytes | None],
     ) -> bytes:
-        return overview(title, told, asked, answers, sketch, captioned, drawing)
+        return overview(title, subtitle, asked, answers, sketch, captioned, drawing)
 
     whole = ReleaseInputs(
         selected=lambda: context.tables("select"),

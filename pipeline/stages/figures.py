@@ -96,7 +96,7 @@ def _write(folder: Path, name: str, raw: bytes) -> dict[str, Any]:
 
 def _files(one: dict[str, Any]) -> list[dict[str, Any]]:
     """The files that were written of a question."""
-    return [said for kind, said in one.items() if kind != "id"]
+    return [media for kind, media in one.items() if kind != "id"]
 
 
 def is_complete(result: bytes, folder: Path) -> bool:

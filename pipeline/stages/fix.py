@@ -33,26 +33,26 @@ def run(context: StageContext) -> bytes:
     return scene.model_dump_json(indent=1).encode()
 
 
-def with_human_input(scene: AnyScene, said: HumanInput, known_to: str | None = None) -> AnyScene:
+def with_human_input(scene: AnyScene, human: HumanInput, known_to: str | None = None) -> AnyScene:
     """A scene with what people said of it; ``known_to`` is the benchmark whose published questions are given."""
-    values = [e for e in said.fixes if not isinstance(e.fix, SettleDoubt)]
-    _drop(scene, said.fixes)
+    values = [e for e in human.fixes if not isinstance(e.fix, SettleDoubt)]
+    _drop(scene, human.fixes)
     _check(scene, values)
     world = WORLDS[scene.facts.world]
     fixes = [entry.fix for entry in values]
     if fixes:
         scene = with_applied(world.fix(scene, fixes), fixes)
-    if said.written:
-        scene = scene.with_facts(**said.written)
+    if human.written:
+        scene = scene.with_facts(**human.written)
     scene = examined(scene)
-    against = _against(BENCHMARKS[known_to]) if known_to else None
-    if against and said.known:
+    against = _known_answers_check(BENCHMARKS[known_to]) if known_to else None
+    if against and human.known:
         settled = {subject for fix in scene.fixes for subject in fix.subjects}
-        scene = scene.model_copy(update={"findings": (*scene.findings, *against.doubts(said.known, scene, settled))})
-    return _settled(scene, [e for e in said.fixes if isinstance(e.fix, SettleDoubt)])
+        scene = scene.model_copy(update={"findings": (*scene.findings, *against.doubts(human.known, scene, settled))})
+    return _settled(scene, [e for e in human.fixes if isinstance(e.fix, SettleDoubt)])
 
 
-def _against(benchmark: Benchmark[Any, Any]) -> FromMetadata | None:
+def _known_answers_check(benchmark: Benchmark[Any, Any]) -> FromMetadata | None:
     """How its published questions are held against the data of a scene."""
     return benchmark.audit.metadata if benchmark.audit else None
 
@@ -109,7 +109,7 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     """The code by which the reader's world corrects and examines, and answers published questions again where given."""
     if reader is None:
         raise ValueError("this stage takes what was said of a scene")
-    world, against = world_of(reader.name), _against(config.of_benchmark()) if config.known_file else None
+    world, against = world_of(reader.name), _known_answers_check(config.of_benchmark()) if config.known_file else None
     own = (world.facts.__module__, world.fix.__module__, world.examine.__module__)
     return (*own, *([against.doubts.__module__] if against else []))
 

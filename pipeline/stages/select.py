@@ -40,8 +40,8 @@ def run_counts(context: StageContext) -> bytes:
     tasks = BENCHMARKS[given["benchmark"]].by_name()
     chosen = choose(candidates, tasks, given["per_scene_and_task"], given["shares"], most=given["most"])
     found = {task: asdict(tally) for task, tally in chosen.tallies(context.unit).items()}
-    told = {_TALLIES: json.dumps(found, sort_keys=True), _MADE_FROM: _made_from(context)}
-    return arrow_bytes(chosen.table(), told)
+    metadata = {_TALLIES: json.dumps(found, sort_keys=True), _MADE_FROM: _made_from(context)}
+    return arrow_bytes(chosen.table(), metadata)
 
 
 def _made_from(context: StageContext) -> str:

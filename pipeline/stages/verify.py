@@ -70,7 +70,7 @@ def seen(things: Iterable[str], shown: VisualInputs, ask: Ask) -> dict[str, str]
     first = _answers(named, shown, ask, backwards=False)
     doubted = [thing for thing in named if first[thing] in DOUBTS]
     again = _answers(doubted, shown, ask, backwards=True) if doubted else {}
-    return {thing: said if again.get(thing, said) == said else UNCLEAR for thing, said in first.items()}
+    return {thing: answer if again.get(thing, answer) == answer else UNCLEAR for thing, answer in first.items()}
 
 
 def doubts_in(tables: Iterable[pa.Table]) -> dict[int, list[dict[str, Any]]]:
@@ -86,15 +86,15 @@ def doubts_in(tables: Iterable[pa.Table]) -> dict[int, list[dict[str, Any]]]:
 def _rows(
     questions: Mapping[int, list[str]], things: list[str], shown: VisualInputs, ask: Ask
 ) -> Iterable[dict[str, Any]]:
-    said, failed = dict[str, str](), None
+    answers, failed = dict[str, str](), None
     try:
-        said = seen(things, shown, ask)
+        answers = seen(things, shown, ask)
     except ModelError as failure:
         refuse_stopped(failure)
         failed = failure.kind
     for number, named in sorted(questions.items()):
         for thing in named:
-            yield {"id": number, "thing": thing, "said": said.get(thing), "failure": failed}
+            yield {"id": number, "thing": thing, "said": answers.get(thing), "failure": failed}
 
 
 def _answers(things: list[str], shown: VisualInputs, ask: Ask, *, backwards: bool) -> dict[str, str]:
@@ -104,8 +104,8 @@ def _answers(things: list[str], shown: VisualInputs, ask: Ask, *, backwards: boo
     prompt = load_prompt(PROMPT)
     quoted = {key: json.dumps(thing, ensure_ascii=False) for key, thing in keys.items()}
     words = prompt.render(shown=shown, things=quoted, choices=choices)
-    said = structured(ask(Request((user(words, *shown.parts),), schema, prompt=prompt.version)))
-    return {thing: said[key] for key, thing in keys.items()}
+    reply = structured(ask(Request((user(words, *shown.parts),), schema, prompt=prompt.version)))
+    return {thing: reply[key] for key, thing in keys.items()}
 
 
 def _films(context: StageContext) -> dict[Part, str]:

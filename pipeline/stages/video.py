@@ -33,8 +33,8 @@ def run(context: StageContext) -> bytes:
 def written(folder: Path, scene: str, video: Encoded, fps: int) -> bytes:
     """Writes the video of a scene below the folder of a build; what was written, as JSON."""
     name = f"{VIDEOS}/{video_file(scene)}"
-    told = write_video(folder, name, video)
-    return json.dumps({"video": name, "fps": fps} | told | video_identity(folder / name, video.frames)).encode()
+    record = write_video(folder, name, video)
+    return json.dumps({"video": name, "fps": fps} | record | video_identity(folder / name, video.frames)).encode()
 
 
 def is_complete(result: bytes, folder: Path) -> bool:

@@ -11,7 +11,7 @@ from sklearn.tree import ExtraTreeRegressor
 from pipeline.blind import forest
 from pipeline.blind.features import TaskRows, encode, rows_of
 from pipeline.blind.items import BlindItem, folds_of, make_item
-from pipeline.blind.shortcut_attackers import _said, elsewhere, ranks
+from pipeline.blind.shortcut_attackers import _mentioned_in_question, elsewhere, ranks
 from tests.blind.panel import nearest_item, nearest_items, number_item, size_items
 
 KINDS = {"options": nearest_items(60, shortcut=False), "numbers": size_items(60, spread=0.5)}
@@ -245,7 +245,7 @@ def test_what_follows_a_step_that_no_option_repeats_is_told_from_other_options()
     """Half of the words will do: "turn right" repeats "turn left", and so "land" follows no missing step."""
     options = ["turn right", "land here now"]
     item = make_item(0, "t", "s", "What comes next in this list: go up; turn left; land?", options, "A")
-    assert [follows for _, follows in _said(item)] == [True, False]
+    assert [follows for _, follows in _mentioned_in_question(item)] == [True, False]
 
 
 def test_what_other_questions_say_right_after_what_is_asked_about_is_known() -> None:

@@ -20,7 +20,7 @@ from pipeline.blind.items import BlindItem, make_item
 from pipeline.blind.shortcut_attackers import (
     SHORTCUT_ATTACKERS,
     _clock_s,
-    _like,
+    _shared,
     _steps,
     best_guess,
     by_traits,
@@ -259,7 +259,7 @@ def test_what_a_text_lists_and_the_last_time_that_it_tells() -> None:
     [("turn left", "turns to the left", 1), ("turn left", "turn right", 0.5), ("go", "stop", 0), ("", "go", 0)],
 )
 def test_texts_are_as_like_as_the_shorter_has_words_of_the_other(one: str, other: str, share: float) -> None:
-    assert _like(one, other) == _like(other, one) == share
+    assert _shared(one, other) == _shared(other, one) == share
 
 
 def test_others_are_followed_only_where_more_than_half_of_the_words_are_the_same() -> None:

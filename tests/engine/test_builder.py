@@ -26,7 +26,7 @@ from pipeline.core.parquet import read_table
 from pipeline.engine.job import Job, JobResult, batches_of, run_job
 from pipeline.engine.manifest import MANIFEST, Outcome, read_manifest, read_quarantine
 from pipeline.engine.plan import WHOLE, Planner, source_of
-from pipeline.engine.rerun import _behind
+from pipeline.engine.rerun import _stages_after
 from pipeline.engine.stage import Stage, StageContext
 from pipeline.engine.store import hash_bits
 from pipeline.llm.failures import ModelError
@@ -794,7 +794,7 @@ def test_a_stage_that_replaces_another_stands_for_it_behind_it(meta: Path) -> No
         "generate", "generate", "one", "two", "two", "two",
     ]  # fmt: skip
     assert source_of("generate", stages["select"], stages, config) == "generate"
-    assert {"two", "select"} <= _behind(own[0], stages.values()) - {"author", "generate", "one"}
-    assert "one" not in _behind(own[1], stages.values())
-    behind = _behind(stages["video"], stages.values())
+    assert {"two", "select"} <= _stages_after(own[0], stages.values()) - {"author", "generate", "one"}
+    assert "one" not in _stages_after(own[1], stages.values())
+    behind = _stages_after(stages["video"], stages.values())
     assert {"observe", "describe", "figures"} & behind == {"describe", "figures"}, "what is observed takes no video"

@@ -158,7 +158,7 @@ def test_a_video_of_huge_pictures_is_refused_by_its_header(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("reader", "module", "step"), [("panoramas", panoramas, "_found"), ("scannet", folders, "_ref")]
+    ("reader", "module", "step"), [("panoramas", panoramas, "_list_panorama"), ("scannet", folders, "_ref")]
 )
 def test_whatever_goes_wrong_in_listing_a_scene_costs_that_alone(
     reader: str, module: ModuleType, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -36,9 +36,9 @@ from pipeline.release.card import (
     ATTACKERS,
     SCENES_TOLD,
     _caps,
+    _finding_lines,
     _of_counts,
     _of_review,
-    _told,
     known_weaknesses,
     remarks,
     section,
@@ -546,8 +546,8 @@ def test_what_the_card_counts_by_hand() -> None:
     assert [refused for _, refused in found["budgets"]] == ["4 cut, 3 unseen"]
     assert found["questions_of_budgets"] == [("a", 60, 5), ("b", 7, 0)]
     assert (found["leaks"], found["findings"]) == ([("data/test", 1, 2)], [f"{SCENES_TOLD} blurred", "1 dark"])
-    assert _told(summary, {"blurred"}) == [f"s{n}: by {n}" for n in range(SCENES_TOLD)]
-    assert _told(summary, {"blurred", "dark"})[SCENES_TOLD:] == ["and 1 more"]
+    assert _finding_lines(summary, {"blurred"}) == [f"s{n}: by {n}" for n in range(SCENES_TOLD)]
+    assert _finding_lines(summary, {"blurred", "dark"})[SCENES_TOLD:] == ["and 1 more"]
     stands = [("mended", ("wrong_answer",)), ("rejected", ("wrong_answer", "not_visible")), ("accepted", ())]
     reviewed = [
         QuestionStatus(id=n, state=state, answer=None, reviewers=2, reasons=given)

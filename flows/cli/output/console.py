@@ -104,13 +104,13 @@ class _LogLines:
         self._what, self._ended, self._lock = what, threading.Event(), threading.Lock()
 
     def start(self) -> None:
-        threading.Thread(target=self._say, args=(time.monotonic(),), daemon=True).start()
+        threading.Thread(target=self._print_repeatedly, args=(time.monotonic(),), daemon=True).start()
 
     def stop(self) -> None:
         with self._lock:  # no line comes after what is printed next
             self._ended.set()
 
-    def _say(self, start: float) -> None:
+    def _print_repeatedly(self, start: float) -> None:
         while not self._ended.wait(EVERY_S):
             with self._lock:
                 if not self._ended.is_set():

@@ -44,14 +44,14 @@ def print_table(table: Table, title: str = "", to: Console = console) -> None:
         column.no_wrap = not _wraps(column)
     if title or table.title:  # which may be wider than the table
         to.print()
-        to.print(Text(_plain(title or table.title), "table.title"), soft_wrap=True)
+        to.print(Text(_plain_text(title or table.title), "table.title"), soft_wrap=True)
         table.title = None
     widths = [_width(column) for column in table.columns]
     grid = _GRID if table.box else _PLAIN
     if _fits(widths, grid, to):
         to.print(_spread(table, widths, grid, to), soft_wrap=False)
     elif _fits(widths, _PLAIN, to):
-        to.print(_spread(_bare(table), widths, _PLAIN, to), soft_wrap=False)
+        to.print(_spread(_without_rules(table), widths, _PLAIN, to), soft_wrap=False)
     elif any(map(_wraps, table.columns)) or 2 * widths[0] > to.width:
         _print_list(table, to)
     else:
@@ -122,7 +122,7 @@ def _csv(table: pa.Table) -> bytes:
 FORMS: Final[dict[str, Callable[[pa.Table], bytes]]] = {"": table_bytes, ".parquet": table_bytes, ".csv": _csv}
 
 
-def _bare(table: Table) -> Table:
+def _without_rules(table: Table) -> Table:
     """Without lines but the one below its head."""
     table.box, table.show_edge, table.padding = box.SIMPLE_HEAD, False, (0, 1, 0, 0)
     return table
@@ -149,16 +149,16 @@ def _spread(table: Table, widths: Sequence[int], beside: int, to: Console) -> Ta
 def _width(column: Column) -> int:
     """Columns of the terminal that a column needs: of sentences as many as their longest word."""
     widest = _widest(column)
-    words = (word for cell in (column.header, *column.cells) for word in _plain(cell).split())
+    words = (word for cell in (column.header, *column.cells) for word in _plain_text(cell).split())
     return min(widest, max(SENTENCE, *map(cell_len, words), 0)) if _wraps(column) else widest
 
 
 def _widest(column: Column) -> int:
-    cells = [_plain(column.header), *map(_plain, column.cells)]
+    cells = [_plain_text(column.header), *map(_plain_text, column.cells)]
     return max(cell_len(line) for cell in cells for line in (cell.splitlines() or [""]))
 
 
-def _plain(cell: object) -> str:
+def _plain_text(cell: object) -> str:
     return cell.plain if isinstance(cell, Text) else without_controls(str(cell))
 
 
@@ -178,16 +178,16 @@ def _parts(table: Table, widths: Sequence[int], to: Console) -> Iterator[Table]:
             part.add_column(column.header, justify=column.justify, overflow=column.overflow, no_wrap=column.no_wrap)
         for row, is_last in zip(rows, (r.end_section for r in table.rows), strict=True):
             cells = [row[number] for number in (0, *group)]
-            if any(map(_plain, cells[1:])):
+            if any(map(_plain_text, cells[1:])):
                 part.add_row(*cells, end_section=is_last)
-        yield _bare(part)
+        yield _without_rules(part)
 
 
 def _print_list(table: Table, to: Console) -> None:
     """Row below row: its name, and what else is said of it, indented."""
-    heads = [_plain(column.header).replace("\n", " ") for column in table.columns]
+    heads = [_plain_text(column.header).replace("\n", " ") for column in table.columns]
     for row in zip(*(list(column.cells) for column in table.columns), strict=True):
-        cells = [_plain(cell) for cell in row]
+        cells = [_plain_text(cell) for cell in row]
         to.print(Text(cells[0], "bold"), soft_wrap=True)
         short = [n for n in range(1, len(cells)) if cells[n] and not _wraps(table.columns[n])]
         long = [n for n in range(1, len(cells)) if cells[n] and _wraps(table.columns[n])]

@@ -84,7 +84,7 @@ class FrontierMap:
 
     def frontiers(self) -> IntArray:
         """Rows and columns (n, 2) of free cells beside unknown ones."""
-        return np.argwhere((self.cells == FREE) & self._beside(self.cells == UNKNOWN))
+        return np.argwhere((self.cells == FREE) & self._neighbours_of(self.cells == UNKNOWN))
 
     def way(self, pose: Pose, rng: np.random.Generator) -> tuple[FloatArray, float] | None:
         """Middles (k, 3) of the cells beyond the own one to a frontier that is drawn, and the yaw to look beyond it.
@@ -94,7 +94,7 @@ class FrontierMap:
         Ways keep a cell away from what is solid, where the agent does not stand beside it already.
         """
         solid = self.cells == SOLID
-        open_ = (self.cells == FREE) & ~(solid | self._beside(solid))
+        open_ = (self.cells == FREE) & ~(solid | self._neighbours_of(solid))
         here = self._slab.cells(np.array([pose[:2]]))[0]
         open_[tuple(here)] = True
         paths = Paths(self._slab._replace(free=open_), SIDE_M / 2)
@@ -113,7 +113,7 @@ class FrontierMap:
         inside = (cell >= 0).all() and (cell < len(self.cells)).all()
         return bool(inside and self.cells[tuple(cell)] == UNKNOWN)
 
-    def _beside(self, which: np.ndarray) -> np.ndarray:
+    def _neighbours_of(self, which: np.ndarray) -> np.ndarray:
         """Cells with one of some cells on one of four sides."""
         padded = np.pad(which, 1)
         rows, columns = which.shape

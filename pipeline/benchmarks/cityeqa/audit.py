@@ -88,7 +88,7 @@ def examine(path: Path, basis: ExaminationInputs) -> Examined:
     """All that an audit of a released file says. Raises ConfigError where it cannot be read."""
     tasks, left_out = read_released(path)
     contradictions, confirmed = _examined(tasks)
-    seen = _seen(tasks, contradictions, confirmed)
+    seen = _audit_tasks(tasks, contradictions, confirmed)
     listings = [
         _checks(seen, len(left_out)),
         *_faulty(seen),
@@ -119,7 +119,7 @@ def _examined(tasks: Sequence[ReleasedTask]) -> tuple[list[Contradiction], dict[
     return [one for consistency in found for one in consistency.contradictions], confirmed
 
 
-def _seen(
+def _audit_tasks(
     tasks: Sequence[ReleasedTask], contradictions: Sequence[Contradiction], confirmed: dict[int, Claim]
 ) -> list[_AuditedTask]:
     within: dict[int, dict[str, _Fault]] = defaultdict(dict)
@@ -255,7 +255,7 @@ def _contradictions(found: Sequence[Contradiction]) -> list[ReleaseListing]:
     rows = []
     for one in sorted(found, key=lambda c: (list(_SUMMARY).index(c.reason), c.one.task.row)):
         measured = "" if one.measured is None else f" ({one.measured:.0f} {one.unit}, limit {one.limit:g})"
-        rows.append((one.reason + measured, _said(one.one), _said(one.other) if one.other else "its own poses"))
+        rows.append((one.reason + measured, _text(one.one), _text(one.other) if one.other else "its own poses"))
     note = (
         "Both cannot be true, and the file does not show which one is wrong. A mirrored entry holds as seen from "
         "the shop; the column beside it names the source of the other position."
@@ -268,7 +268,7 @@ def _contradictions(found: Sequence[Contradiction]) -> list[ReleaseListing]:
     ]  # fmt: skip
 
 
-def _said(claim: Claim) -> str:
+def _text(claim: Claim) -> str:
     told = parse(claim.task.question)
     asked = told.question if told else claim.task.question
     return f"{named([str(row.id) for row in claim.rows])}: {asked} - {claim.task.answer}"
@@ -291,7 +291,7 @@ def _groups(seen: Sequence[_AuditedTask]) -> ReleaseListing:
     kinds: tuple[tuple[str, list[Hashable]], ...] = (
         ("targets", [s.target for s in seen]),
         ("raw tasks: target, observation, answer", [s.raw for s in seen]),
-        ("  and the same words asked", [(s.raw, _asked(s)) for s in seen]),
+        ("  and the same words asked", [(s.raw, _question(s)) for s in seen]),
         ("start poses", [s.task.initial for s in seen]),
     )
     rows = []
@@ -330,16 +330,16 @@ def _as_asked(own: Sequence[_AuditedTask], group: Callable[[_AuditedTask], str])
     """How many answers are the usual one to the same words, or else to all, among tasks of other groups."""
     said: dict[Hashable, Counter[str]] = defaultdict(Counter)  # by words, by group, by both, and of all
     for s in own:
-        for key in ((_asked(s), None), (None, group(s)), (_asked(s), group(s)), (None, None)):
+        for key in ((_question(s), None), (None, group(s)), (_question(s), group(s)), (None, None)):
             said[key][normalised(s.task.answer)] += 1
     right = 0
     for s in own:
-        alike = said[_asked(s), None] - said[_asked(s), group(s)] or said[None, None] - said[None, group(s)]
+        alike = said[_question(s), None] - said[_question(s), group(s)] or said[None, None] - said[None, group(s)]
         right += bool(alike) and alike.most_common(1)[0][0] == normalised(s.task.answer)
     return right
 
 
-def _asked(s: _AuditedTask) -> str:
+def _question(s: _AuditedTask) -> str:
     return " ".join((s.told.question if s.told else s.task.question).casefold().split())
 
 

@@ -133,7 +133,7 @@ def measures(item: OpenItem, view: CityView, i: int) -> Iterator[Measure]:
     yield rule("question_tells_the_sort", len(telling | {*had(asked, sort)}), "<=", 0, "words")
     around = {view.things[int(k)].noun for k in view.around(i, view.rules.next_reach_m)}
     named = [other for other in SORTS | around if other != sort and _names(f"{asked} {item.answer}", other)]
-    yield rule("contradicts_the_map", sum(not _within(other, sort) for other in named), "<=", 0, "other sorts")
+    yield rule("contradicts_the_map", sum(not _is_named_by(other, sort) for other in named), "<=", 0, "other sorts")
     yield rule("contradicts_the_map", len(foreign(item.answer, sort)), "<=", 0, "words of other sorts")
     yield rule("of_this_place_alone", len(_LOCAL.findall(asked.casefold())), "<=", 0, "words")
     yield _looks(item, asked, {thing.colour, thing.roof_colour})
@@ -158,7 +158,7 @@ def _names(text: str, sort: str) -> bool:
     return re.search(rf"\b{re.escape(sort.casefold())}(?:s|es)?\b", text.casefold()) is not None
 
 
-def _within(one: str, other: str) -> bool:
+def _is_named_by(one: str, other: str) -> bool:
     """Whether a sort is named by the words of another: "restaurant" in "fast-food restaurant"."""
     return one in other or stems(one) <= _GENERAL
 
@@ -258,7 +258,7 @@ class CityAuthor(ModelAuthor[CityView, SceneAuthoring[CityView], AuthoredThing])
         view, i = scene.view, scene.view.index[target.id]
         second = None
         if len(scene.models) > 1:
-            shown = _told(facts(view, i), _pictures(view, i, scene.second_shown))
+            shown = _checker_inputs(facts(view, i), _pictures(view, i, scene.second_shown))
             second = SecondModel(scene.models[1], shown, self.check)
         said, kept = Counter[str](), Counter[str]()
         for number, item in enumerate(map(item_of, found)):
@@ -333,7 +333,7 @@ def _pictures(view: CityView, i: int, shown: VisualInputs | None) -> VisualInput
     return VisualInputs(parts, len(parts) // 2) if parts else None
 
 
-def _told(lines: Sequence[str], pictures: VisualInputs | None) -> VisualInputs:
+def _checker_inputs(lines: Sequence[str], pictures: VisualInputs | None) -> VisualInputs:
     """The facts and pictures that the second model is shown."""
     parts = pictures.parts if pictures is not None else ()
     facts_of_map = Text("\n".join(("Facts from the map:", *lines)))

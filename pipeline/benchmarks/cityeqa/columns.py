@@ -58,10 +58,10 @@ def steps_of(row: Mapping[str, Any]) -> int:
 
 def within_steps(steps: Iterable[tuple[str, float]]) -> list[str]:
     """Of categories and oracle steps of tasks, a line that tells the share by category; none where none is known."""
-    return _within(Counter((category, count <= STEPS_MAX) for category, count in steps))
+    return _solved_within_limit(Counter((category, count <= STEPS_MAX) for category, count in steps))
 
 
-def _within(solved: Counter[tuple[str, bool]]) -> list[str]:
+def _solved_within_limit(solved: Counter[tuple[str, bool]]) -> list[str]:
     of = {name: (solved[name, True], solved[name, True] + solved[name, False]) for name in CATEGORIES}
     told = [f"{name} {some / n:.2f} of {n}" for name, (some, n) in of.items() if n]
     return [f"Within {STEPS_MAX} steps the oracle solves: {', '.join(told)}."] if told else []
@@ -75,7 +75,7 @@ def _counts(asked: pa.Table) -> Counter[tuple[Any, ...]]:
 
 
 def _remarks(found: Counter[tuple[Any, ...]]) -> list[str]:
-    return _within(found) + _beside_table_4(found)
+    return _solved_within_limit(found) + _beside_table_4(found)
 
 
 def _beside_table_4(found: Counter[tuple[Any, ...]]) -> list[str]:

@@ -205,7 +205,7 @@ def claims_of(tasks: Iterable[ReleasedTask]) -> list[Claim]:
     groups: dict[tuple[str, str, Hashable], list[ReleasedTask]] = defaultdict(list)
     for task in tasks:
         told = parse(task.question)
-        asked = _plain(told.question if told else task.question)
+        asked = _normalized(told.question if told else task.question)
         groups[asked, normalised(task.answer), (task.target, task.observation)].append(task)
     found = []
     for (asked, answer, _), rows in groups.items():
@@ -224,7 +224,7 @@ Finding = tuple[Claim, Claim, str, float | None]
 """Two claims, why they contradict one another, and what was measured; "": the second confirms the first."""
 
 
-def _plain(question: str) -> str:
+def _normalized(question: str) -> str:
     """Words in lower case without marks and what says how to answer."""
     bare = re.sub(r"\((?:yes|no|or|/|\s)+\)", " ", question.casefold())
     return " ".join(re.sub(r"[^\w\s&+.-]|\.(?!\w)", " ", bare.replace("'", "").replace("\u2019", "")).split())
@@ -249,7 +249,7 @@ def _bearing(east: float, north: float) -> float:
     return math.degrees(math.atan2(east, north))
 
 
-def _near(one: Claim, other: Claim, within_m: float) -> bool:
+def _are_near(one: Claim, other: Claim, within_m: float) -> bool:
     return math.dist(one.at, other.at) <= within_m
 
 
@@ -270,7 +270,7 @@ def _pairs(claims: Iterable[Claim], key: Callable[[Claim], Hashable]) -> Iterato
 def _same_words(claims: Sequence[Claim]) -> Iterator[Finding]:
     """The same words asked of one target, with two answers."""
     for one, other in _pairs(claims, lambda claim: claim.asked):
-        if _near(one, other, SAME_PLACE_M) and not _agree(one.answer, other.answer):
+        if _are_near(one, other, SAME_PLACE_M) and not _agree(one.answer, other.answer):
             yield one, other, "answers_contradict", None
 
 
@@ -293,7 +293,7 @@ def _counts(claims: Sequence[Claim]) -> Iterator[Finding]:
             if whole.what is None or part.what is None or not whole.what.alone.includes(part.what.alone):
                 continue
             asked_here = {whole.form, part.form} <= {"count", "exists"}
-            if not _near(whole, part, SAME_PLACE_M if asked_here else SAME_SCENE_M):
+            if not _are_near(whole, part, SAME_PLACE_M if asked_here else SAME_SCENE_M):
                 continue
             if part.least is not None and part.least > whole.most:
                 yield whole, part, "counts_contradict", None
@@ -317,7 +317,7 @@ class _Known:
     is_answer: bool
 
 
-def _known(claims: Sequence[Claim]) -> list[_Known]:
+def _known_targets(claims: Sequence[Claim]) -> list[_Known]:
     """Colours, names and colours of signboards of targets."""
     found = []
     for claim in claims:
@@ -344,7 +344,7 @@ def _known(claims: Sequence[Claim]) -> list[_Known]:
 
 def _attributes(claims: Sequence[Claim]) -> Iterator[Finding]:
     """Two colours, names or signboards of one target, and two signboards of one name about a place."""
-    known = _known(claims)
+    known = _known_targets(claims)
     by_target: dict[Hashable, list[_Known]] = defaultdict(list)
     names: dict[Hashable, set[str]] = defaultdict(set)
     for one in known:
@@ -358,7 +358,7 @@ def _attributes(claims: Sequence[Claim]) -> Iterator[Finding]:
         by_name[name].append(one)
     for group in [*groups, *by_name.values()]:
         for a, b in permutations(group, 2):
-            if a.claim == b.claim or a.claim.asked == b.claim.asked or not _near(a.claim, b.claim, SAME_SCENE_M):
+            if a.claim == b.claim or a.claim.asked == b.claim.asked or not _are_near(a.claim, b.claim, SAME_SCENE_M):
                 continue
             if not _agree(a.value, b.value):
                 yield a.claim, b.claim, f"{a.of}s_contradict", None
@@ -371,11 +371,11 @@ def _neighbours(claims: Sequence[Claim]) -> Iterator[Finding]:
     sided = [c for c in claims if _is_sided(c) and c.form in {"colour", "name"}]
     for one, other in _pairs(sided, lambda c: (c.form, c.what)):
         # The same words about one place are told by `_same_words`.
-        is_told = one.asked == other.asked and _near(one, other, SAME_PLACE_M)
-        if not is_told and _near(one, other, SAME_SCENE_M) and not _agree(one.answer, other.answer):
+        is_told = one.asked == other.asked and _are_near(one, other, SAME_PLACE_M)
+        if not is_told and _are_near(one, other, SAME_SCENE_M) and not _agree(one.answer, other.answer):
             yield one, other, "neighbours_contradict", None
     for one, other in combinations(sided, 2):
-        if one.form != other.form or not _near(one, other, SAME_SCENE_M) or one.what is None or other.what is None:
+        if one.form != other.form or not _are_near(one, other, SAME_SCENE_M) or one.what is None or other.what is None:
             continue
         if _calls(one.what.place, other) and _calls(other.what.place, one):
             if one.what.relation == other.what.relation:
@@ -400,13 +400,13 @@ def _calls(place: DescribedTarget | None, by: Claim) -> bool:
 
 def _sides(claims: Sequence[Claim]) -> Iterator[Finding]:
     """Left and right as the observation pose sees them, where other claims tell where both things are."""
-    known = _known(claims)
+    known = _known_targets(claims)
     for claim in claims:
         what = claim.what
         if what is None or what.place is None or not _is_sided(claim):
             continue
-        near = [k for k in known if _near(k.claim, claim, SAME_SCENE_M) and not _is_sided(k.claim)]
-        anchor = [k for k in near if _is(what.place, k)]
+        near = [k for k in known if _are_near(k.claim, claim, SAME_SCENE_M) and not _is_sided(k.claim)]
+        anchor = [k for k in near if _matches(what.place, k)]
         answered = [k for k in near if k.value == claim.answer and k.of in {"name", "sign"}]
         places = {k.claim.at for k in anchor}
         target = claim.at
@@ -431,7 +431,7 @@ def _sides(claims: Sequence[Claim]) -> Iterator[Finding]:
             yield claim, anchor[0].claim, "", None
 
 
-def _is(place: DescribedTarget, known: _Known) -> bool:
+def _matches(place: DescribedTarget, known: _Known) -> bool:
     """Whether what is known of a target makes it the thing that words mean."""
     if place.name:
         return known.of == "name" and known.value == normalised(place.name)

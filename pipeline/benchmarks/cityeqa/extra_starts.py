@@ -145,9 +145,9 @@ def chains(view: CityView, raw: RawQuestion, found: Sequence[Start]) -> list[lis
             first[one].setdefault(other, []).append(d)
         for one in np.unique(pairs.one[sure]).tolist():
             there = maybe & (pairs.one == one) & view.query.is_building[pairs.other]
-            for word, i in _mosts(view, pairs.other[there], pairs.distance_m[there]):
+            for word, i in _superlatives(view, pairs.other[there], pairs.distance_m[there]):
                 most[one].setdefault((i, d), []).append(word)
-    last = _before(view, raw.target)
+    last = _relations_to(view, raw.target)
     banned = {raw.target, *raw.about, *raw.shown}
     out = []
     for start, seen, best in zip(found, first, most, strict=True):
@@ -166,7 +166,7 @@ def chains(view: CityView, raw: RawQuestion, found: Sequence[Start]) -> list[lis
     return out
 
 
-def _mosts(view: CityView, things: IntArray, away_m: FloatArray) -> list[tuple[str, int]]:
+def _superlatives(view: CityView, things: IntArray, away_m: FloatArray) -> list[tuple[str, int]]:
     """Which of some buildings is clearly the nearest, the tallest, the largest; at most one each."""
     near = 1.0 / away_m  # no start is within a body's radius of a building
     worth = {word: (low[things], high[things]) for word, (low, high) in view.query.worth.items()}
@@ -187,7 +187,7 @@ class StartRoute(NamedTuple):
     directions: tuple[int, ...]
 
 
-def _before(view: CityView, target: int) -> dict[int, list[int]]:
+def _relations_to(view: CityView, target: int) -> dict[int, list[int]]:
     """The landmarks to which a thing surely has a relation: thing -> relations."""
     found: dict[int, list[int]] = {}
     for d, steps in enumerate(view.query.into(target)):

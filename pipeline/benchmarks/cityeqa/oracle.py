@@ -55,7 +55,7 @@ class Observer:
 
     def __init__(self, view: CityView) -> None:
         self.view = view
-        self._found: dict[tuple[tuple[int, ...], int, float], ObservedTarget] = {}
+        self._poses_found: dict[tuple[tuple[int, ...], int, float], ObservedTarget] = {}
 
     def of_raw(self, raw: RawQuestion) -> ObservedTarget:
         """A pose for a raw task: that of the people who wrote it, or one that is looked for."""
@@ -72,9 +72,9 @@ class Observer:
     def observe(self, shown: tuple[int, ...], pixels_min: int, z_min_m: float) -> ObservedTarget:
         """A pose that shows all of some things; the first of them is the one it stands before."""
         key = (shown, pixels_min, z_min_m)
-        if key not in self._found:
-            self._found[key] = self._observe(*key)
-        return self._found[key]
+        if key not in self._poses_found:
+            self._poses_found[key] = self._observe(*key)
+        return self._poses_found[key]
 
     def _observe(self, shown: tuple[int, ...], pixels_min: int, z_min_m: float) -> ObservedTarget:
         view = self.view
@@ -221,10 +221,10 @@ class Oracle:
         for number, way in enumerate(legs):
             if number == len(legs) - 1:
                 last = len(stops) - 1
-            stops += list(_every(view.free.slab(z), way))
+            stops += list(_stops_along(view.free.slab(z), way))
         stood = np.array(stops)
         after = _steps(stood, float(start.pose[5]), float(pose[5]))
-        found = self._found(stood[last:-1], chain.landmarks[-1], pixels_min)
+        found = self._first_sighting(stood[last:-1], chain.landmarks[-1], pixels_min)
         seen = int(after[-1]) if found is None else int(after[last + found])
         return SolvedPath(stood, int(after[-1]), sum(lengths), seen)
 
@@ -237,7 +237,7 @@ class Oracle:
 
     def _look_up(self, landmark: int, direction: int, z: float) -> FloatArray | None:
         view = self.view
-        toward, beyond_m = self._toward(landmark, direction)
+        toward, beyond_m = self._direction_from(landmark, direction)
         if toward is None:
             return None
         west, south, east, north = view.query.shapes[landmark].bounds
@@ -257,7 +257,7 @@ class Oracle:
         away = np.hypot(*(middles[:, :2] - edge).T)
         return np.asarray(middles[int(np.lexsort((cells[:, 1], cells[:, 0], away))[0])])
 
-    def _toward(self, landmark: int, direction: int) -> tuple[FloatArray | None, float]:
+    def _direction_from(self, landmark: int, direction: int) -> tuple[FloatArray | None, float]:
         """Where to go from a landmark (2,), and how far beyond its edge; None: it has no sure front.
 
         What is across the street is looked for from beyond its middle, what is on the same side from before the house.
@@ -272,7 +272,7 @@ class Oracle:
         beyond = float(fronts.distance_m[landmark]) if relation == ACROSS else 0.0
         return (-ahead if relation == BEHIND else ahead), beyond
 
-    def _found(self, stops: FloatArray, target: int, pixels_min: int) -> int | None:
+    def _first_sighting(self, stops: FloatArray, target: int, pixels_min: int) -> int | None:
         """The first of some stops from which the target is seen."""
         return next((number for number, stop in enumerate(stops) if self._most(stop, target) >= pixels_min), None)
 
@@ -288,7 +288,7 @@ class Oracle:
         return self._pixels[key]
 
 
-def _every(slab: Slab, way: FloatArray) -> FloatArray:
+def _stops_along(slab: Slab, way: FloatArray) -> FloatArray:
     """Stops (m, 3) on a way (k, 3) of neighbouring cells: each as far along it as one straight free move leads.
 
     Without the way's first place, with its last.

@@ -139,7 +139,7 @@ class Query:
 
     def most(self, found: MatchedTargets, word: str, pairs: Pairs) -> MatchedTargets:
         """Of what a first hop finds from each place the one that is clearly so, and all that may be."""
-        return MatchedTargets(*self._most(found, [word] * found.sure.shape[0], pairs))
+        return MatchedTargets(*self._keep_most(found, [word] * found.sure.shape[0], pairs))
 
     def steps(self, direction: int) -> tuple[Any, Any]:
         """Matrices (T, T): what has surely, and what has possibly, one of `RELATIONS` to each landmark."""
@@ -208,7 +208,7 @@ class Query:
                 now = [self._step(matrix, here, which) for which, matrix in enumerate(now)]
             now = [self._keep(matrix, here, which) for which, matrix in enumerate(now)]
             if not hop:
-                now = self._most(now, [way.legs[0].most for way in ways], pairs)
+                now = self._keep_most(now, [way.legs[0].most for way in ways], pairs)
         return MatchedTargets(*now)
 
     def _step(self, now: Any, here: Sequence[Hop | None], which: int) -> Any:
@@ -221,7 +221,7 @@ class Query:
                 out = out + (from_here @ self._steps[d][which])
         return out
 
-    def _most(self, now: Sequence[Any], most: Sequence[str], pairs: Pairs) -> list[Any]:
+    def _keep_most(self, now: Sequence[Any], most: Sequence[str], pairs: Pairs) -> list[Any]:
         """Of those that a first hop leads to the one that is clearly so, and all that may be; hops without one stay."""
         asked = np.array(most)
         if not (asked != "").any():

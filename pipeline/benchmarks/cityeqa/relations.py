@@ -156,14 +156,14 @@ class Streetwise:
     def holds(self, relation: str, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
         """Whether the other of each pair surely (n,) is so to the one, and whether it possibly is."""
         if relation in (FRONT, BEHIND):
-            return self._before(relation, pairs)
-        return self._about(relation, pairs)
+            return self._before_or_behind(relation, pairs)
+        return self._across_or_beside(relation, pairs)
 
     def off_front_deg(self, one: IntArray, bearing_deg: FloatArray) -> FloatArray:
         """Angle (n,) between bearings and the fronts of things; NaN where these are not sure."""
         return np.abs((bearing_deg - self.fronts.front_deg[one] + 180) % 360 - 180)
 
-    def _before(self, relation: str, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
+    def _before_or_behind(self, relation: str, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
         off = self.off_front_deg(pairs.one, pairs.bearing_deg)
         if relation == BEHIND:
             off = 180.0 - off
@@ -180,7 +180,7 @@ class Streetwise:
         maybe[doubtful] = (off - spread)[doubtful] <= QUARTER_DEG + self.margin_deg
         return sure, maybe
 
-    def _about(self, relation: str, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
+    def _across_or_beside(self, relation: str, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
         f = self.fronts
         a, b = pairs.one, pairs.other
         near = pairs.distance_m - pairs.error_m <= FARTHER * self.reach_m
@@ -206,7 +206,7 @@ class Streetwise:
 
     def _along_m(self, pairs: Pairs, chosen: IntArray) -> FloatArray:
         """How much farther along their street the others of some pairs (k,) are, between the nearest points."""
-        ends = shapely.get_coordinates(self._between(pairs, chosen)).reshape(-1, 4)
+        ends = shapely.get_coordinates(self._shortest_lines(pairs, chosen)).reshape(-1, 4)
         line = self.lines.shapes[self.fronts.line[pairs.one[chosen]]]
         at = [shapely.line_locate_point(line, shapely.points(end)) for end in (ends[:, :2], ends[:, 2:])]
         return np.abs(at[1] - at[0])
@@ -215,9 +215,9 @@ class Streetwise:
         """Whether the shortest lines of some pairs (k,) cross any street."""
         if not len(self.lines.shapes) or not len(chosen):
             return np.zeros(len(chosen), dtype=bool)
-        between = self._between(pairs, chosen)
+        between = self._shortest_lines(pairs, chosen)
         hit, _ = shapely.STRtree(self.lines.shapes).query(between, predicate="intersects")
         return np.isin(np.arange(len(chosen)), hit)
 
-    def _between(self, pairs: Pairs, chosen: IntArray) -> np.ndarray:
+    def _shortest_lines(self, pairs: Pairs, chosen: IntArray) -> np.ndarray:
         return np.asarray(shapely.shortest_line(self.shapes[pairs.one[chosen]], self.shapes[pairs.other[chosen]]))

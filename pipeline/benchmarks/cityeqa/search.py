@@ -70,16 +70,16 @@ class AllHopSuffixes:
 
     def of(self, hops: int) -> HopSuffixes:
         """The ends of texts with so many hops: 1, 2 or 3."""
-        return (self._none, self._one, self._two)[hops - 1]
+        return (self._no_hops, self._one_hop, self._two_hops)[hops - 1]
 
     @cached_property
-    def _none(self) -> HopSuffixes:
+    def _no_hops(self) -> HopSuffixes:
         """The first hop leads to the target: good is that alone, and all else is bad."""
         is_target = (self.local == self.raw.target)[:, None]
         return HopSuffixes(((),), _sparse(is_target), _sparse(~is_target))
 
     @cached_property
-    def _one(self) -> HopSuffixes:
+    def _one_hop(self) -> HopSuffixes:
         view, target = self.view, self.raw.target
         legs, good, bad = [], [], []
         for d, landmarks in enumerate(view.query.into(target)):
@@ -98,10 +98,10 @@ class AllHopSuffixes:
         return self._ends(legs, good, bad)
 
     @cached_property
-    def _two(self) -> HopSuffixes:
+    def _two_hops(self) -> HopSuffixes:
         from scipy.sparse import csr_array, hstack  # takes a moment, which builds of other benchmarks need not spend
 
-        view, after = self.view, self._one
+        view, after = self.view, self._one_hop
         legs, over, astray = [], [], []
         good, bad = after.good.toarray(), after.bad.toarray()
         for k, (last,) in enumerate(after.legs):
@@ -337,8 +337,8 @@ class Search:
         found = [np.empty((3, 0), dtype=np.intp)]
         good = np.diff(ends.good.indptr) > 0
         if len(poses) and good.any():
-            saying = _saying(ends)
-            for leg, sure, maybe in self._superlatives(poses, good) if most else self._plain(poses, ends, hops):
+            saying = _ends_by_phrase(ends)
+            for leg, sure, maybe in self._superlatives(poses, good) if most else self._plain_hops(poses, ends, hops):
                 among = np.bincount(sure.indices, minlength=sure.shape[1]) > 0
                 allowed = np.setdiff1d(np.unique(ends.good[among].indices), saying.get(leg.phrase, ()))
                 if len(allowed):
@@ -349,7 +349,7 @@ class Search:
         place, first, end = np.concatenate(found, axis=1).astype(np.intp)
         return UniqueHopTexts(firsts, place, first, end)
 
-    def _plain(self, poses: FloatArray, ends: HopSuffixes, hops: int) -> Iterator[tuple[Hop, Any, Any]]:
+    def _plain_hops(self, poses: FloatArray, ends: HopSuffixes, hops: int) -> Iterator[tuple[Hop, Any, Any]]:
         """First hops, and what each leads to from places (n, 6), surely and possibly: (n, L), sparse."""
         query, local = self.view.query, self.ends.local
         phrases = self.ends.phrases(np.diff(ends.good.indptr) > 0) if hops > 1 else self._called
@@ -365,7 +365,7 @@ class Search:
                     yield Hop(d, phrase), _only(sure, is_one), _only(maybe, may_be)
 
     def _superlatives(self, poses: FloatArray, good: BoolArray) -> Iterator[tuple[Hop, Any, Any]]:
-        """As `_plain`: to the tallest, the largest, the nearest building, if that may be a good landmark (L,)."""
+        """As `_plain_hops`: to the tallest, the largest, the nearest building, if that may be a good landmark (L,)."""
         query, local = self.view.query, self.ends.local
         building = Phrase(BUILDING)
         surely, fits = query.fit(building, local)
@@ -414,7 +414,7 @@ def _of_row(matrix: Any, row: int, chosen: BoolArray) -> list[int]:
     return found
 
 
-def _saying(ends: HopSuffixes) -> dict[Phrase, list[int]]:
+def _ends_by_phrase(ends: HopSuffixes) -> dict[Phrase, list[int]]:
     """The numbers of the ends that say a phrase: two things of one text are never called the same."""
     found: dict[Phrase, list[int]] = {}
     for number, legs in enumerate(ends.legs):

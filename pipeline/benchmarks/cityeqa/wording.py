@@ -97,10 +97,10 @@ class Phrase:
 
 
 @lru_cache(maxsize=1 << 16)
-def _text(said: Phrase) -> str:
-    template, fields = said.template_and_fields()
+def _text(parts: Phrase) -> str:
+    template, fields = parts.template_and_fields()
     text = load_template(template).render(fields)
-    if phrase(text) != said:
+    if phrase(text) != parts:
         raise TemplateError(f"{text!r} reads in two ways")
     return text
 
@@ -111,15 +111,15 @@ def phrase(text: str) -> Phrase | None:
         found = load_template(template).parse(text)
         if found is None:
             continue
-        said = {name: str(value) for name, value in found.items()}
+        fields = {name: str(value) for name, value in found.items()}
         if template == _NAMED:
-            return Phrase(said["noun"], name=said["name"])
+            return Phrase(fields["noun"], name=fields["name"])
         if template == _CORNERED:
-            return Phrase(said["noun"], corner=True)
-        colour = said.get("colour")
+            return Phrase(fields["noun"], corner=True)
+        colour = fields.get("colour")
         if colour is not None and colour not in COLOURS:
             continue
-        return Phrase(said["noun"], sign=colour) if template == _SIGNED else Phrase(said["noun"], colour)
+        return Phrase(fields["noun"], sign=colour) if template == _SIGNED else Phrase(fields["noun"], colour)
     return None
 
 

@@ -93,11 +93,11 @@ def _drive(view: DriveExam) -> list[Moment]:
     for number, index in enumerate(view.moments.tolist()):
         there = view.there[:, number] & (view.near_m[:, number] <= view.rules.spoken_m)
         speed = float(view.ego_short_mps[index])
-        told = [] if np.isnan(speed) else [f"our speed: {speed * KMH:.0f} km/h"]
+        lines = [] if np.isnan(speed) else [f"our speed: {speed * KMH:.0f} km/h"]
         named = [ref for ref in refs(view, number) if ref.holds]
-        told += [f"{ref.words}: {ref.gap_m:.0f} m away" for ref in named[:TOLD]]
+        lines += [f"{ref.words}: {ref.gap_m:.0f} m away" for ref in named[:TOLD]]
         absent = _absent(_ON_ROADS, set(view.categories[there].tolist()))
-        found.append(Moment(view.second(number), tuple(told), absent, _moving(view.rules, speed)))
+        found.append(Moment(view.second(number), tuple(lines), absent, _moving(view.rules, speed)))
     return found
 
 
@@ -105,29 +105,29 @@ def _flight(view: FlightExam) -> list[Moment]:
     flight = view.flight
     names = [flight.places[place] for place in flight.pool]
     sorts = {flight.flight.landmarks[one.index].sort for one in names} - {None}
-    said = " ".join([*(str(one.label) for one in names), *(str(sort) for sort in sorts)]).casefold()
-    absent = frozenset(word for word in _SEEN_FROM_THE_AIR if word not in said) if names else frozenset()
+    text = " ".join([*(str(one.label) for one in names), *(str(sort) for sort in sorts)]).casefold()
+    absent = frozenset(word for word in _SEEN_FROM_THE_AIR if word not in text) if names else frozenset()
     found = []
     for second, index in view.moments:
         up = float(view.velocity_mps[index, 2])
-        told = [f"height above the take-off: {float(flight.height_m[index]):.0f} m"]
-        told += [f"landmark: {quoted(str(one.label))}" for one in names[:TOLD]]
+        lines = [f"height above the take-off: {float(flight.height_m[index]):.0f} m"]
+        lines += [f"landmark: {quoted(str(one.label))}" for one in names[:TOLD]]
         states = _moving(view.rules, float(view.speed_mps[index]))
         if abs(up) >= view.rules.climbing_mps or abs(up) <= view.rules.level_mps:
             states |= {"climbing": up >= view.rules.climbing_mps, "sinking": up <= -view.rules.climbing_mps}
             if abs(up) >= view.rules.climbing_mps:
                 states |= {"moving": True, "standing": False}
-        found.append(Moment(float(second), tuple(told), absent, states))
+        found.append(Moment(float(second), tuple(lines), absent, states))
     return found
 
 
 def _arm(view: ArmExam) -> list[Moment]:
     facts = view.facts
     items = [quoted(f"{item.attributes.get('colour', '')} {item.category}".strip()) for item in facts.items]
-    said = " ".join(items).casefold()
-    words = [word for word in (*_ON_TABLES, *WORDS) if facts.items_complete and word not in said]
-    told = [f"the robot's instruction: {quoted(text)}" for text in facts.instructions[:1]]
-    told += [f"on the table: {item}" for item in items[:TOLD]]
+    items_text = " ".join(items).casefold()
+    words = [word for word in (*_ON_TABLES, *WORDS) if facts.items_complete and word not in items_text]
+    lines = [f"the robot's instruction: {quoted(text)}" for text in facts.instructions[:1]]
+    lines += [f"on the table: {item}" for item in items[:TOLD]]
     found = []
     for index in view.moments:
         opening = float(view.opening[index])
@@ -136,7 +136,7 @@ def _arm(view: ArmExam) -> list[Moment]:
             states = {"open": opening >= OPEN_MIN, "closed": opening <= CLOSED_MAX}
         own = [f"the gripper is {'open' if states['open'] else 'closed'}"] if states else []
         second = float(view.times_s[index])
-        found.append(Moment(second, (*told, *own), frozenset(_ON_TABLES & {*words}), states))
+        found.append(Moment(second, (*lines, *own), frozenset(_ON_TABLES & {*words}), states))
     return found
 
 
@@ -193,11 +193,11 @@ def measures(item: OpenItem, sub: str, moment: Moment, off_s: float) -> Iterator
     asked = item.question.casefold()
     yield rule("names_a_time", len(_TIMES.findall(asked)), "<=", 0, "words")
     yield rule("speaks_of_later", len(_LATER.findall(asked)), "<=", 0, "words")
-    said = " ".join((item.question, *item.right)).casefold()
-    yield rule("not_of_the_sub_capability", len(_ABOUT[sub].findall(said)), ">=", 1, "words")
-    missing = sum(bool(re.search(rf"\b{re.escape(word)}(?:s|es)?\b", said)) for word in sorted(moment.absent))
+    text = " ".join((item.question, *item.right)).casefold()
+    yield rule("not_of_the_sub_capability", len(_ABOUT[sub].findall(text)), ">=", 1, "words")
+    missing = sum(bool(re.search(rf"\b{re.escape(word)}(?:s|es)?\b", text)) for word in sorted(moment.absent))
     yield rule("speaks_of_what_is_not_there", missing, "<=", 0, "kinds of things")
-    wrong = sum(bool(_STATES[name].search(said)) for name, is_so in moment.states.items() if not is_so)
+    wrong = sum(bool(_STATES[name].search(text)) for name, is_so in moment.states.items() if not is_so)
     yield rule("contradicts_the_log", wrong, "<=", 0, "states")
 
 
@@ -217,8 +217,8 @@ class ExamAuthor(ModelAuthor[Exam, SceneAuthoring[Exam], Target]):
 
     def targets(self, candidates: pa.Table, tasks: Sequence[str]) -> list[Target]:
         """The sub-capabilities of which a log that has pictures is to be asked."""
-        told = {(row["task"], row["reason"]) for row in candidates.select(["task", "reason"]).to_pylist()}
-        return [Target(sub) for sub in ASSISTED if sub in tasks and (sub, ONLY_SEEN) in told]
+        reasons = {(row["task"], row["reason"]) for row in candidates.select(["task", "reason"]).to_pylist()}
+        return [Target(sub) for sub in ASSISTED if sub in tasks and (sub, ONLY_SEEN) in reasons]
 
     def prompt_arguments(self, scene: SceneAuthoring[Exam], target: Target) -> PromptArguments:
         """The film, and what the log says at its moments."""
@@ -245,8 +245,8 @@ class ExamAuthor(ModelAuthor[Exam, SceneAuthoring[Exam], Target]):
             case.flags = [*scene.view.flags, MODEL_ASSISTED, *(flag(ACCEPTED, form) for form in item.accepted)]
             case.ask(item.answer, item.wrong, least=0)
             examine(case, self._measures(scene, target.task, item, moment, abs(moment.second - at)))
-            for said in (item.answer, item.question):
-                scene.kept[normalised(said)] += case.refusal is None
+            for text in (item.answer, item.question):
+                scene.kept[normalised(text)] += case.refusal is None
             yield case
 
     def unwritten(self, target: Target, number: int) -> Case:

@@ -174,14 +174,14 @@ def log_flags(
     """
     filmed = scene.video is not None
     stated = stated_of(scene, rules)
-    told = stated.model_dump() | {SETUP: stated.sensor_setup or setup}
-    if told[SETUP] not in (None, setup) and (setup is not None or told[SETUP] not in SETUPS[domain]):
+    flags = stated.model_dump() | {SETUP: stated.sensor_setup or setup}
+    if flags[SETUP] not in (None, setup) and (setup is not None or flags[SETUP] not in SETUPS[domain]):
         known = f"it is of {setup}" if setup else f"the setups of {domain} are {', '.join(SETUPS[domain])}"
-        raise ConfigError(f"rules.conditions: {scene.id} cannot be of sensor setup {told[SETUP]!r}: {known}")
+        raise ConfigError(f"rules.conditions: {scene.id} cannot be of sensor setup {flags[SETUP]!r}: {known}")
     return [
         flag(DOMAIN, domain),
         *([flag(SENSORS, camera or "camera")] if filmed else []),
-        *(flag(name, told[name]) for name in CONDITIONS if told[name] is not None),
+        *(flag(name, flags[name]) for name in CONDITIONS if flags[name] is not None),
         flag(MODALITY, RGB if filmed else DRAWN if drawable else "state"),
     ]
 
@@ -192,8 +192,8 @@ CUT_S: Final = 0.5  # videos begin at multiples of this (`VideoSpec.cut_s`)
 def begins_s(kind: str, until_s: float, rules: ExamRules, seconds: str | None = None) -> float | None:
     """Where the video of a question begins, which may say how many ``seconds`` it is about; None: with the log."""
     rule = None if seconds else WORDINGS[kind].video
-    told = seconds or (getattr(rules, rule) if rule else None)
-    return None if told is None else max(0.0, round((until_s - float(told)) / CUT_S) * CUT_S)
+    chosen_s = seconds or (getattr(rules, rule) if rule else None)
+    return None if chosen_s is None else max(0.0, round((until_s - float(chosen_s)) / CUT_S) * CUT_S)
 
 
 class Exam(Protocol):

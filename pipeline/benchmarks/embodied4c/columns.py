@@ -109,9 +109,9 @@ def _remarks(found: Counter[tuple[Any, ...]]) -> list[str]:
     for domain, paper in PAPER.items():
         ours, theirs = sum(found[domain, name] for name in SUBS), sum(paper[name] for name in SUBS)
         if ours:
-            told = [f"{name} {found[domain, name] / ours:.0%} ({paper[name] / theirs:.0%})" for name in SUBS]
+            shares = [f"{name} {found[domain, name] / ours:.0%} ({paper[name] / theirs:.0%})" for name in SUBS]
             far = f"{GEN} {found[domain, GEN]} ({paper[GEN]})"
-            lines.append(f"{domain}, with the paper's in brackets: {', '.join(told)} of {ours} ({theirs}); {far}.")
+            lines.append(f"{domain}, with the paper's in brackets: {', '.join(shares)} of {ours} ({theirs}); {far}.")
     return lines
 
 

@@ -76,7 +76,7 @@ class _DriveMap:
         way = self.flat(self.view.ego_m[: self.index + 1, :2])
         canvas.line("path", at(way[np.isfinite(way).all(1)]))
         self._shapes("start", [self.own])
-        actors = self._named()
+        actors = self._draw_named()
         canvas.arrow("nose", here, here - np.array([0.0, _NOSE]))
         canvas.dot("here", here, 5, "our car")
         if self.radius:
@@ -96,7 +96,7 @@ class _DriveMap:
                 shown = f"{tall:.2f} m tall" if TALLER in self.about else f"{long:.2f} m"
                 measured(canvas, self.ground, ends, float(long), "m", shown)
         self._turned(actors)
-        self._lately()
+        self._draw_recent_motion()
         return SheetPart(canvas, self.ground.attributes())
 
     def _shapes(self, kind: str, outlines: Iterable[FloatArray]) -> None:
@@ -104,7 +104,7 @@ class _DriveMap:
         near = (o for o in outlines if (o.min(0) <= self.reach).all() and (o.max(0) >= -self.reach).all())
         self.canvas.shape(kind, [self.ground.at(outline) for outline in near])
 
-    def _named(self) -> dict[str, int]:
+    def _draw_named(self) -> dict[str, int]:
         """Draws what the question speaks of; the actors (rows) that stand there, by the names of the marks."""
         actors, middles = {}, self.flat(self.view.place_m[:, self.index, :2])
         for (name, place), colour in zip(self.marks.items(), cycle(COLOURS), strict=False):
@@ -114,8 +114,8 @@ class _DriveMap:
                 actor = actors[name] = int(np.nanargmin(gap))
                 self._shapes(colour, [self.outlines[actor]])
                 counted = name.removeprefix("counted ")
-                told = counted if counted != name else str(self.view.categories[actor])
-                self.canvas.label("name", spot, told, 10.0)
+                label = counted if counted != name else str(self.view.categories[actor])
+                self.canvas.label("name", spot, label, 10.0)
             self.canvas.dot(f"{colour} dot", spot, 4.0)
         return actors
 
@@ -150,7 +150,7 @@ class _DriveMap:
             self.canvas.arrow("nose", spot, spot + (ARC + _NOSE) * np.array([np.cos(towards), -np.sin(towards)]))
             angle(self.canvas, spot, _UP, turn)
 
-    def _lately(self) -> None:
+    def _draw_recent_motion(self) -> None:
         """Our way, or our turn, in the last seconds."""
         if self.kind not in ("sm_driven", "sm_turned"):
             return
@@ -337,8 +337,8 @@ def _dials(view: ArmExam, index: int, asked: str) -> SheetPart:
         canvas.line("tick", [at - (0, _RADIUS), at - (0, _RADIUS - 6)])
         if np.isfinite(value):
             hand = np.array([-np.sin(value), -np.cos(value)]) * _RADIUS
-            told = {"measure": f"{np.degrees(value):.9g}", "unit": "deg"}
-            canvas.line("measure" if joint.name == asked else "curve", [at, at + hand], told)
+            attributes = {"measure": f"{np.degrees(value):.9g}", "unit": "deg"}
+            canvas.line("measure" if joint.name == asked else "curve", [at, at + hand], attributes)
             canvas.text("small", (at[0], at[1] + _RADIUS + 28), f"{np.degrees(value):.0f}°", "middle", 11)
         canvas.text("name" if joint.name == asked else "small", (at[0], at[1] + _RADIUS + 14), joint.name, "middle", 11)
     return SheetPart(canvas, {"part": "dials"})
@@ -366,8 +366,8 @@ def angle(canvas: Canvas, at: FloatArray, from_deg: float, turn_deg: float) -> N
 def notes(row: Mapping[str, Any]) -> list[str]:
     """The question, its answer, and what was measured for it."""
     facts = [fact for fact in row["evidence"] or () if fact["relation"] is None and fact["name"] not in ("x", "y")]
-    told = [f"{f['name']} ({f['subject']}) {f['value']:.2f} {f['unit'] or ''}".strip() for f in facts[:_MOST]]
-    return [f"{row['text']} [{row['answer']}]", *(["; ".join(told)] if told else [])]
+    lines = [f"{f['name']} ({f['subject']}) {f['value']:.2f} {f['unit'] or ''}".strip() for f in facts[:_MOST]]
+    return [f"{row['text']} [{row['answer']}]", *(["; ".join(lines)] if lines else [])]
 
 
 PARTS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], list[SheetPart]]]] = {

@@ -99,8 +99,8 @@ def read_written(path: Path) -> list[dict[str, Any]]:
         try:
             one = WrittenExam.model_validate(json.loads(line))
         except (ValidationError, ValueError, RecursionError) as error:
-            told = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-            raise ValueError(f"{path}, line {number}: {told}") from error
+            problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            raise ValueError(f"{path}, line {number}: {problem}") from error
         key = (one.log, one.question, one.until_s)
         if key in found:
             raise ValueError(f"{path}, line {number}: {one.question!r} is asked twice of {one.log}")
@@ -134,8 +134,8 @@ class LogConditions(Model):
         if self.sensor_setup is not None and self.sensor_setup not in known:
             raise ValueError(f"sensor_setup {self.sensor_setup!r} is none of {', '.join(known)}")
         for name, kind in (("surface", "mp_surface"), ("wind", "ee_wind")):
-            if (told := getattr(self, name)) is not None and told not in _ANSWERS[kind]:
-                raise ValueError(f"{name} {told!r} is none of {', '.join(_ANSWERS[kind])}")
+            if (value := getattr(self, name)) is not None and value not in _ANSWERS[kind]:
+                raise ValueError(f"{name} {value!r} is none of {', '.join(_ANSWERS[kind])}")
         return self
 
 

@@ -69,24 +69,24 @@ def numeric(
     number, why = find_number(reply, _UNITS.get(unit or ""))
     if number is None:
         return ReplyPoints(0.0, why)
-    said = float(number)
-    return ReplyPoints(as_table_6(said, truth) if as_judge else relative(said, truth, tolerance), None)
+    value = float(number)
+    return ReplyPoints(as_table_6(value, truth) if as_judge else relative(value, truth, tolerance), None)
 
 
-def relative(said: float, truth: float, tolerance: float) -> float:
+def relative(replied: float, truth: float, tolerance: float) -> float:
     """Eq. 2: 100 where a number is the truth, falling to 0 where it is off by ``tolerance`` times the truth."""
     if truth == 0:
-        return FULL if said == 0 else 0.0
-    return max(0.0, FULL * (1 - abs(said - truth) / (tolerance * abs(truth))))
+        return FULL if replied == 0 else 0.0
+    return max(0.0, FULL * (1 - abs(replied - truth) / (tolerance * abs(truth))))
 
 
-def as_table_6(said: float, truth: float) -> float:
+def as_table_6(replied: float, truth: float) -> float:
     """The judge's `numeric_score`, to the letter."""
-    said = abs(said)
+    replied = abs(replied)
     if truth == 0:
-        return FULL if said == 0 else 0.0
-    if (1 - JUDGE_SHARE) * truth <= said <= (1 + JUDGE_SHARE) * truth:
-        return FULL * (1 - abs(said - truth) / (JUDGE_SHARE * truth))
+        return FULL if replied == 0 else 0.0
+    if (1 - JUDGE_SHARE) * truth <= replied <= (1 + JUDGE_SHARE) * truth:
+        return FULL * (1 - abs(replied - truth) / (JUDGE_SHARE * truth))
     return 0.0
 
 
@@ -141,8 +141,8 @@ class ExamScoreSettings(Model):
 
 def trials(ids: Collection[str]) -> list[Published]:
     """The VLN tasks of every sub-benchmark of which some are among the ids that were answered."""
-    told = specifications()
-    tried = {told[i].domain for i in ids if i in told}
+    tasks = specifications()
+    tried = {tasks[i].domain for i in ids if i in tasks}
     return [
         Published(
             id=task.id,
@@ -154,7 +154,7 @@ def trials(ids: Collection[str]) -> list[Published]:
             ground_truth=str(int(FULL)),
             rest={"domain": task.domain, "capability": VLN, "sub_capability": VLN, "value": FULL},
         )
-        for task in told.values()
+        for task in tasks.values()
         if task.domain in tried
     ]
 

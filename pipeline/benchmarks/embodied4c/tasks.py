@@ -73,9 +73,9 @@ def surface(view: Exam) -> Iterator[ExamCase]:
 
 def environment(view: Exam) -> Iterator[ExamCase]:
     """E/E: whether the ground is wet, and how strong the wind is."""
-    told = stated_of(view.scene, view.rules)
-    yield from _stated(view, "ee_wet", None if told.wet is None else "wet" if told.wet else "dry")
-    yield from _stated(view, "ee_wind", told.wind)
+    stated = stated_of(view.scene, view.rules)
+    yield from _stated(view, "ee_wet", None if stated.wet is None else "wet" if stated.wet else "dry")
+    yield from _stated(view, "ee_wind", stated.wind)
 
 
 def _stated(view: Exam, kind: str, answer: str | None) -> Iterator[ExamCase]:
@@ -170,10 +170,10 @@ class BankTask(NamedTuple):
 def bank() -> tuple[BankTask, ...]:
     """All of them, in the order of the file. Raises TemplateError for a file that cannot be read."""
     try:
-        told = yaml.load(FILE.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+        document = yaml.load(FILE.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
         found = tuple(
             BankTask(subject, question, answer, tuple(accepted))
-            for subject, rows in told.items()
+            for subject, rows in document.items()
             for question, answer, *accepted in rows
         )
     except (OSError, yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
@@ -220,7 +220,7 @@ class DomainFarTask(CaseTask[Exam]):
             from_s = None if until_s is None else begins_s("", until_s, view.rules, f"{view.rules.past_min_s:g}")
             case = Case(far.question, wording=far.question, until_s=until_s, from_s=from_s)
             case.flags = [*view.flags, *(flag(ACCEPTED, form) for form in far.accepted), f"subject: {far.subject}"]
-            yield case.ask(far.answer, _others(far, bank()), least=1)
+            yield case.ask(far.answer, _other_answers(far, bank()), least=1)
 
     def ask_once(self, view: Exam, cases: Iterable[Case]) -> None:
         """No two are alike."""
@@ -234,7 +234,7 @@ def _of_domain(domain: str) -> tuple[BankTask, ...]:
     return tuple(order[first : first + PAPER[domain][GEN]])
 
 
-def _others(far: BankTask, known: Iterable[BankTask]) -> list[str]:
+def _other_answers(far: BankTask, known: Iterable[BankTask]) -> list[str]:
     return [other.answer for other in known if other.subject == far.subject and other.answer != far.answer][:OTHERS]
 
 
@@ -270,7 +270,7 @@ class WrittenTask(CaseTask[Exam]):
                 case.flags += [flag(ACCEPTED, form) for form in one.accepted]
                 if one.unit is not None:
                     case.fact(VALUE, "as written", float(one.answer), one.unit)
-                yield case.ask(one.answer, _said(one, view.rules.written), least=0)
+                yield case.ask(one.answer, _written_answers(one, view.rules.written), least=0)
 
     def ask_once(self, view: Exam, cases: Iterable[Case]) -> None:
         """People ask what they want."""
@@ -302,7 +302,7 @@ class AssistedExamTask(CaseTask[Exam]):
         """The same words at another time are another question."""
 
 
-def _said(one: WrittenExam, every: Iterable[WrittenExam]) -> list[str]:
+def _written_answers(one: WrittenExam, every: Iterable[WrittenExam]) -> list[str]:
     """Other answers that people gave to questions of the same sub-capability and unit."""
     alike = [o.answer for o in every if (o.sub_capability, o.unit) == (one.sub_capability, one.unit)]
     return [answer for answer in alike if answer != one.answer][:OTHERS]

@@ -127,15 +127,15 @@ class LookingAround:
 
     def take(self, reply: str) -> None:
         """See `AgentEpisode`."""
-        said = next((o for o in json_objects(reply) if o.keys() & {"hypothesis_update", "next_action"}), {})
+        document = next((o for o in json_objects(reply) if o.keys() & {"hypothesis_update", "next_action"}), {})
         here, refused = self._pose(), None
-        hypothesis, action = said.get("hypothesis_update"), said.get("next_action")
+        hypothesis, action = document.get("hypothesis_update"), document.get("next_action")
         is_sure = isinstance(hypothesis, dict) and _number(hypothesis.get("confidence")) >= self._settings["confidence"]
         try:
             if is_sure:
-                self._seen = self._view.step(Action(stop=True), said)
+                self._seen = self._view.step(Action(stop=True), document)
             elif isinstance(action, dict):
-                self._seen = self._view.step(action, said)
+                self._seen = self._view.step(action, document)
             else:
                 refused = "no_action: the reply holds no JSON object with next_action"
         except ActionRefusedError as error:
@@ -145,9 +145,9 @@ class LookingAround:
         if isinstance(hypothesis, dict):
             self._hypothesis = json.dumps(hypothesis, ensure_ascii=False)
         self._log.append({"step": len(self._log), **here, "reply": reply, "refused": refused})
-        seen = said.get("structured_observation")
-        told = "; ".join(f"{slot}: {words}" for slot, words in seen.items()) if isinstance(seen, dict) else ""
-        self._history.append({"step": len(self._log) - 1, **here, "seen": told[:_SEEN_CHARS], "refused": refused})
+        seen = document.get("structured_observation")
+        summary = "; ".join(f"{slot}: {words}" for slot, words in seen.items()) if isinstance(seen, dict) else ""
+        self._history.append({"step": len(self._log) - 1, **here, "seen": summary[:_SEEN_CHARS], "refused": refused})
 
     def result(self) -> dict[str, Any]:
         """The last reply is the answer; the log has each step's view, whole reply and refusal."""

@@ -188,5 +188,5 @@ def _examine(case: Case, item: AuthoredItem, pictures: int) -> None:
     case.require("wrong_options_missing", len(item.wrong), ">=", wanted, "wrong options")
     case.require("options_repeat", len(options), ">=", 1 + len(item.wrong), "options")
     case.require("text_too_long", len(item.question), "<=", TEXT_MAX, "characters")
-    said = not is_statement and item.answer.casefold() in item.question.casefold()
-    case.require("answer_in_the_question", float(said), "<=", 0, "answers")
+    gives_answer = not is_statement and item.answer.casefold() in item.question.casefold()
+    case.require("answer_in_the_question", float(gives_answer), "<=", 0, "answers")

@@ -101,20 +101,20 @@ def row(raw: dict[str, Any]) -> dict[str, Any] | None:
 def _countries(asked: pa.Table) -> Counter[tuple[Any, ...]]:
     """Number of panoramas by the country that their answers name."""
     answers = asked.filter(pc.is_in(asked["task"], pa.array(GEO))).select(["scene", "answer"]).to_pylist()
-    told = {row["scene"]: str(json.loads(row["answer"])["country"]).split(PARTS)[0] for row in answers}
-    return Counter((name,) for name in told.values())
+    countries = {row["scene"]: str(json.loads(row["answer"])["country"]).split(PARTS)[0] for row in answers}
+    return Counter((name,) for name in countries.values())
 
 
-def distribution(told: Counter[tuple[Any, ...]]) -> list[str]:
+def distribution(remarks: Counter[tuple[Any, ...]]) -> list[str]:
     """How many panoramas lie on which continent and in which country, a line for each continent."""
     names = {country(name): code for code, name in load_table("maps/countries")["names"].items()}
     continents = {code: name for name, codes in load_table("maps/countries")["continents"].items() for code in codes}
-    counts = {(continents.get(names.get(country(name), ""), "elsewhere"), name): n for (name,), n in told.items()}
+    counts = {(continents.get(names.get(country(name), ""), "elsewhere"), name): n for (name,), n in remarks.items()}
     lines = []
     for continent in sorted({own for own, _ in counts}):
         own = sorted((-n, name) for (there, name), n in counts.items() if there == continent)
         told_of = ", ".join(f"{name} {-n}" for n, name in own)
-        lines.append(f"{continent}: {-sum(n for n, _ in own)} of {told.total()} panoramas ({told_of}).")
+        lines.append(f"{continent}: {-sum(n for n, _ in own)} of {remarks.total()} panoramas ({told_of}).")
     return lines
 
 

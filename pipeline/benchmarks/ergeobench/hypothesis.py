@@ -86,11 +86,11 @@ def street(text: str) -> str:
 FORMS: Final[Mapping[str, Callable[[str], str]]] = {"street": street, "city": city, "country": country}
 
 
-def is_same(level: str, said: str, truth: str) -> bool:
+def is_same(level: str, stated: str, truth: str) -> bool:
     """Whether all names that were said are among those of the truth, at the level "street", "city" or "country"."""
     form = FORMS[level]
     right = {form(name) for name in _parted(truth)}
-    return form(said) in right or (bool(_parted(said)) and all(form(name) in right for name in _parted(said)))
+    return form(stated) in right or (bool(_parted(stated)) and all(form(name) in right for name in _parted(stated)))
 
 
 def _parted(names: str) -> list[str]:
@@ -149,19 +149,19 @@ def find_hypothesis(
     fields, any_object = _fields(reply)
     if not fields:
         return ParsedReply(None, "no_place" if any_object else "no_json")
-    said = {level: _name(fields, names) for level, names in FIELDS.items()}
-    missing = next((level for level in FIELDS if level in required and not said[level]), None)
+    stated = {level: _name(fields, names) for level, names in FIELDS.items()}
+    missing = next((level for level in FIELDS if level in required and not stated[level]), None)
     if missing is None:
         own = {level: _parted((truth or {}).get(level) or "") for level in FIELDS}
         unknown = {
-            level for level, name in said.items() if is_unknown(name) and not set(_parted(name)) & set(own[level])
+            level for level, name in stated.items() if is_unknown(name) and not set(_parted(name)) & set(own[level])
         }
         missing = next((level for level in FIELDS if level in required and level in unknown), None)
         point = _coordinates(fields)
         reason = point.reason if "coordinates" in required else None
-        told = {level: None if level in unknown else name for level, name in said.items()}
+        levels = {level: None if level in unknown else name for level, name in stated.items()}
         lat_deg, lon_deg = point.value or (None, None)
-        place = Hypothesis(told["country"], told["city"], told["street"], lat_deg, lon_deg)
+        place = Hypothesis(levels["country"], levels["city"], levels["street"], lat_deg, lon_deg)
         reason = f"unknown_{missing}" if missing else reason
         return ParsedReply(None, reason) if reason else ParsedReply(place, None)
     return ParsedReply(None, f"missing_{missing}")

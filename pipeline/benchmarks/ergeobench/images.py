@@ -43,8 +43,8 @@ def shown_in(row: Mapping[str, Any]) -> tuple[PictureRef, ...]:
 
 def file_of(scene: str, shown: PictureRef) -> str:
     """The picture's path in a release: it tells nothing, and equal views of a scene have one."""
-    told = shown.model_dump_json()
-    return f"{FOLDER}/{scene}/{digest(type(shown).__name__, scene, told).hex()[:NAME_CHARS]}.jpg"
+    record = shown.model_dump_json()
+    return f"{FOLDER}/{scene}/{digest(type(shown).__name__, scene, record).hex()[:NAME_CHARS]}.jpg"
 
 
 def pictures_of(row: Mapping[str, Any]) -> list[tuple[str, PictureRef]]:

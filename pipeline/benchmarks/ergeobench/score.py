@@ -109,13 +109,13 @@ _SECTIONS: Final = (SETTING, DIFFERENCE)
 
 def _metrics() -> dict[str, Metric]:
     found: dict[str, Metric] = {}
-    for ending, told in (("", ""), (VALID, ", valid replies alone")):
-        found[GLS + ending] = Metric(f"GLS{told}", 2, is_main=not ending, sections=_SECTIONS)
+    for ending, remark in (("", ""), (VALID, ", valid replies alone")):
+        found[GLS + ending] = Metric(f"GLS{remark}", 2, is_main=not ending, sections=_SECTIONS)
         for name in _MARKED:
             statistic: Literal["mean", "median"] = "median" if name == MEDIAN_ERROR else "mean"
-            title, is_main = f"{_TITLES[name]}{told}", not ending and name in _MAIN
+            title, is_main = f"{_TITLES[name]}{remark}", not ending and name in _MAIN
             found[name + ending] = Metric(title, 2, is_main=is_main, statistic=statistic, sections=_SECTIONS)
-        found[ERROR_SCORE + ending] = Metric(f"S_err{told}", 2, sections=_SECTIONS)
+        found[ERROR_SCORE + ending] = Metric(f"S_err{remark}", 2, sections=_SECTIONS)
     found[INVALID] = Metric("invalid replies (%)", 2, is_main=True, sections=_SECTIONS)
     for name, title in (
         (STEPS, "steps"),
@@ -198,14 +198,14 @@ def _of_one_reply(questions: Sequence[Published]) -> list[str]:
         some = truths[:: -(-len(truths) // CENTRES)]
         away = [_away_km([Hypothesis(lat_deg=t["lat"], lon_deg=t["lon"])] * len(truths), truths) for t in some]
         best = min(range(len(some)), key=lambda n: (float(np.median(away[n])), n))
-        said = [
+        hypotheses = [
             100 * np.mean([is_same(level, names[level], t[level]) for t in truths if t.get(level)])
             if names[level]
             else np.nan
             for level in LEVELS
         ]
         hits = [100 * np.mean(away[best] <= km) for km in WITHIN_KM]
-        earned = float(gls(np.array([*said, *hits, np.median(away[best])])))
+        earned = float(gls(np.array([*hypotheses, *hits, np.median(away[best])])))
         where = ", ".join(filter(None, (names["city"], names["country"]))) or "one place"
         notes.append(f"Replying {where} to all questions of the setting {setting} earns a GLS of {earned:.2f}.")
     return notes
@@ -227,7 +227,7 @@ def _measure(
     marks: dict[str, FloatArray] = {}
     for level in LEVELS:
         same = [
-            (said := getattr(found, level, None)) is not None and is_same(level, said, truth[level])
+            (stated := getattr(found, level, None)) is not None and is_same(level, stated, truth[level])
             if truth.get(level)
             else np.nan
             for (_, found), truth in zip(places, truths, strict=True)
@@ -247,9 +247,9 @@ def _away_km(places: Sequence[Hypothesis | None], truths: Sequence[dict[str, Any
     there = [n for n, p in enumerate(places) if p is not None and p.lat_deg is not None and p.lon_deg is not None]
     away = np.full(len(places), FARTHEST_KM)
     if there:
-        said = np.array([[getattr(places[n], axis) for axis in ("lat_deg", "lon_deg")] for n in there])
+        stated = np.array([[getattr(places[n], axis) for axis in ("lat_deg", "lon_deg")] for n in there])
         truth = np.array([[truths[n]["lat"], truths[n]["lon"]] for n in there])
-        away[there] = np.minimum(great_circle_km(said, truth), FARTHEST_KM)
+        away[there] = np.minimum(great_circle_km(stated, truth), FARTHEST_KM)
     return away
 
 

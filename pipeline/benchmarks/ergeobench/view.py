@@ -194,13 +194,13 @@ class ErgeoView:
 
     def shown_whole(self, shot: PinholeView) -> BoolArray:
         """Which objects (n,) a view shows from edge to edge."""
-        return self._seen(shot)[0]
+        return self._visible_in(shot)[0]
 
     def touched(self, shot: PinholeView) -> BoolArray:
         """Which objects (n,) a view may show any part of: all whose yaws it reaches, at whatever height."""
-        return self._seen(shot)[1]
+        return self._visible_in(shot)[1]
 
-    def _seen(self, shot: PinholeView) -> tuple[BoolArray, BoolArray]:
+    def _visible_in(self, shot: PinholeView) -> tuple[BoolArray, BoolArray]:
         if shot not in self._shows:
             yaw, width, _, _ = self.boxes.T
             found = extents(self.outlines, shot)
@@ -233,8 +233,8 @@ class ErgeoView:
     def around(self) -> tuple[PinholeView, ...]:
         """Declared views, then the level ones in a drawn order."""
         order = rng_for(self.scene.id, "order of views").permutation(TURNS).tolist()
-        told = sorted(self.facts.views, key=lambda own: own.name)
-        declared = [PinholeView(yaw_deg=own.yaw_deg, pitch_deg=own.pitch_deg, fov_deg=own.fov_deg) for own in told]
+        views = sorted(self.facts.views, key=lambda own: own.name)
+        declared = [PinholeView(yaw_deg=own.yaw_deg, pitch_deg=own.pitch_deg, fov_deg=own.fov_deg) for own in views]
         return (*declared, *(self.level[k] for k in order))
 
     def towards(self, yaw_deg: float, low_deg: float, high_deg: float, rng: Generator) -> list[PinholeView]:
@@ -261,9 +261,9 @@ def marks_of(view: ErgeoView, row: Mapping[str, Any]) -> dict[str, tuple[Picture
     Its objects; of one that names none, all that have the label or name that it asks about or that is its answer.
     """
     operands = dict.fromkeys(row["operands"] or ())
-    places, said = {seen.id: i for i, seen in enumerate(view.objects)}, {*operands, row["answer"]}
+    places, named = {seen.id: i for i, seen in enumerate(view.objects)}, {*operands, row["answer"]}
     members = [places[name] for name in operands if name in places]
-    members = members or [i for i, seen in enumerate(view.objects) if said & {seen.label, seen.name}]
+    members = members or [i for i, seen in enumerate(view.objects) if named & {seen.label, seen.name}]
     found: dict[str, tuple[PictureMark, ...]] = {}
     for file, shot in pictures_of(row):
         if isinstance(shot, PinholeView) and members:

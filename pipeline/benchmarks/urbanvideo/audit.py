@@ -52,8 +52,8 @@ class _Row:
 def examine(path: Path, basis: ExaminationInputs) -> Examined:
     """All that an audit of a released file says. Raises ConfigError where it cannot be read."""
     questions = read_of_benchmark(path, COLUMNS)
-    asked = Counter((q.scene_name, q.question_type, _plain(q.question)) for q in questions)
-    rows = [_examined(q, asked[q.scene_name, q.question_type, _plain(q.question)]) for q in questions]
+    asked = Counter((q.scene_name, q.question_type, _normalized(q.question)) for q in questions)
+    rows = [_examined(q, asked[q.scene_name, q.question_type, _normalized(q.question)]) for q in questions]
     listings = [_checks(rows), _options(rows), _priors(rows)]
     if basis.split is not None:
         listings.append(leakage(path, basis.split, questions, "video", [q.scene_name for q in questions]))
@@ -76,7 +76,7 @@ def _examined(question: Published, times: int) -> _Row:
     found = [_OPTION.fullmatch(option) for option in question.options or ()]
     texts = tuple(one[2] if one else option for one, option in zip(found, question.options or (), strict=True))
     letters = "".join(one[1] if one else "?" for one in found)
-    plain = [_plain(text) for text in texts]
+    plain = [_normalized(text) for text in texts]
     faults = {
         "options_missing": not texts,
         "options_out_of_order": bool(texts) and letters != LETTERS[: len(texts)],
@@ -89,7 +89,7 @@ def _examined(question: Published, times: int) -> _Row:
     return _Row(question, texts, tuple(name for name, fails in faults.items() if fails))
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     """A text without what sets no two apart; the signs of a map in letters do."""
     return " ".join(text.casefold().split()).strip(" .,;:!?")
 
@@ -113,12 +113,12 @@ def _priors(rows: Sequence[_Row]) -> ReleaseListing:
     cells = []
     for name in (*URBAN_TASKS, "all"):
         own = [(row, row.right) for row in rows if name in {row.question.question_type, "all"}]
-        told = [(row, right) for row, right in own if right is not None]
-        if told:
-            letter, n = max(Counter(right for _, right in told).items(), key=lambda item: (item[1], -item[0]))
-            longest = sum(row.longest == right for row, right in told)
-            chance = sum(1 / len(row.texts) for row, _ in told)
-            shares = [f"{part / len(told):.1%}" for part in (chance, n, longest)]
-            cells.append((name, str(len(told)), shares[0], f"{LETTERS[letter]} {shares[1]}", shares[2]))
+        judged = [(row, right) for row, right in own if right is not None]
+        if judged:
+            letter, n = max(Counter(right for _, right in judged).items(), key=lambda item: (item[1], -item[0]))
+            longest = sum(row.longest == right for row, right in judged)
+            chance = sum(1 / len(row.texts) for row, _ in judged)
+            shares = [f"{part / len(judged):.1%}" for part in (chance, n, longest)]
+            cells.append((name, str(len(judged)), shares[0], f"{LETTERS[letter]} {shares[1]}", shares[2]))
     heads = ("category", "n", "chance", "commonest letter", "longest option")
     return ReleaseListing("Right without the video", heads, cells)

@@ -68,15 +68,15 @@ def events(view: UrbanView) -> dict[Actions, list[FlightEvent]]:
         places.setdefault(step.actions, []).append(place)
     called: dict[Actions, list[FlightEvent]] = {}
     for kind, found in places.items():
-        said, numbered = phrase(kind, "ing"), len(found) > 1
+        words, numbered = phrase(kind, "ing"), len(found) > 1
         called[kind] = []
         for time, place in zip(_TIMES, found, strict=False):
             step = view.steps[place]
-            event = FlightEvent(f"{said} for the {time} time" if numbered else said, numbered, place, step)
+            event = FlightEvent(f"{words} for the {time} time" if numbered else words, numbered, place, step)
             toward, beside = led_to(view, step), _passed(view, step)
             mark, relation = (beside, BESIDE) if toward is None else (toward, TOWARDS)
             if mark is not None:
-                described = FlightEvent(f"{said}{relation}{view.places[mark].label}", False, place, step, mark)
+                described = FlightEvent(f"{words}{relation}{view.places[mark].label}", False, place, step, mark)
                 event = event if _rivals(view, described) else described
             called[kind].append(event)
     return called
@@ -93,7 +93,7 @@ def led_to(view: UrbanView, step: CaptionStep, case: FlightCase | None = None) -
     rules = view.rules
     angle, share, distance = _approach(view, step)
     ahead = (angle <= rules.toward_max_deg) & (share <= 1 - rules.change_min) & (distance[:, 0] > LEAST_M)
-    times = view.t_s[_during(view, step)].tolist()  # what was seen before them alone may lie below, or behind
+    times = view.t_s[_is_during(view, step)].tolist()  # what was seen before them alone may lie below, or behind
     ahead &= np.array([view.seen_by(place, step.end_s) and _in_view(view, place, times) for place in view.pool], bool)
     if not view.seen_known or not ahead.any():
         return None
@@ -123,7 +123,7 @@ def _approach(view: UrbanView, step: CaptionStep) -> tuple[FloatArray, FloatArra
 
 def _passed(view: UrbanView, step: CaptionStep) -> int | None:
     """The landmark beside which a movement on the spot is made: in view meanwhile, and the nearest by far."""
-    rules, at = view.rules, _during(view, step)
+    rules, at = view.rules, _is_during(view, step)
     moves = any(action.startswith("fly") for action in step.actions)
     if moves or not view.seen_known or not len(view.places) or not at.any():
         return None
@@ -140,7 +140,7 @@ def _in_view(view: UrbanView, place: int, times: Sequence[float]) -> bool:
     return any(view.in_view_s(place, t) >= 0 for t in times)
 
 
-def _during(view: UrbanView, step: CaptionStep) -> BoolArray:
+def _is_during(view: UrbanView, step: CaptionStep) -> BoolArray:
     return np.asarray((view.t_s >= step.start_s) & (view.t_s <= step.end_s))
 
 
@@ -153,7 +153,7 @@ def _rivals(view: UrbanView, event: FlightEvent) -> int:
             continue
         angle, share, _ = _approach(view, other)
         leads = angle[row] <= 2 * rules.toward_max_deg and share[row] <= 1 - rules.change_min / 2
-        at = _during(view, other)
+        at = _is_during(view, other)
         near = not at.any() or view.places[mark or 0].distance_m(view.enu_m[at]).min() <= 2 * rules.beside_max_m
         found += bool(leads or near)
     return found
@@ -223,7 +223,7 @@ class FlightCase(Case):
             split = sum(other.actions == event.step.actions for other in beside)
             self.require("movement_split", split, "<=", 0, "times", event.words)
             if led_to(view, event.step, self) is None:
-                away = view.places[event.landmark].distance_m(view.enu_m[_during(view, event.step)]).min()
+                away = view.places[event.landmark].distance_m(view.enu_m[_is_during(view, event.step)]).min()
                 self.require("nothing_beside", float(away), "<=", view.rules.beside_max_m, "m", event.words)
             self.require("step_not_unique", _rivals(view, event), "<=", 0, "times", event.words)
             self.require("step_unclear", event.step.margin, ">=", view.rules.step_margin_min, "ratio", event.words)
@@ -272,9 +272,9 @@ class UrbanTask(CaseTask[UrbanView]):
 
     def flags(self, view: UrbanView) -> list[str] | None:
         """What its questions rest on that someone may doubt."""
-        told = {"places", "goal", "route", "goal or route"} & self.needs and view.pictured
+        needed = {"places", "goal", "route", "goal or route"} & self.needs and view.pictured
         rests = {"heading", "views", "steps"} & self.needs and view.heading_error_deg
-        return [*([LOOK_FROM_PICTURES] if told else []), *([HEADING_OF_COURSE] if rests else [])] or None
+        return [*([LOOK_FROM_PICTURES] if needed else []), *([HEADING_OF_COURSE] if rests else [])] or None
 
 
 def unnameable(view: UrbanView) -> Iterator[FlightCase]:

@@ -70,10 +70,10 @@ def _remarks(counted: Counter[tuple[Any, ...]]) -> list[str]:
     lines = []
     for category in dict.fromkeys(task.category for task in URBAN_TASKS.values()):
         tasks = [task for task in URBAN_TASKS.values() if task.category == category]
-        told = [f"{task.name} {found[task.name]} ({task.share})" for task in tasks]
+        shares = [f"{task.name} {found[task.name]} ({task.share})" for task in tasks]
         own = sum(found[task.name] for task in tasks) / ours
         paper = sum(task.share for task in tasks) / theirs
-        lines.append(f"{category}: {own:.0%} of all questions (in the paper {paper:.0%}): {', '.join(told)}.")
+        lines.append(f"{category}: {own:.0%} of all questions (in the paper {paper:.0%}): {', '.join(shares)}.")
     return lines
 
 

@@ -30,7 +30,7 @@ def position(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
     index = plan.view.index(row["until_s"])
     if index is None:
         return
-    here, place = plan.view.enu_m[index], _named(drawn, label).place
+    here, place = plan.view.enu_m[index], _mark_of(drawn, label).place
     heading = float(plan.view.heading_deg[index])
     ends = drawn.ground.at(np.stack([here[:2], place.center]))
     drawn.map.line("measure", ends, {"fact": "distance", "subject": label})
@@ -58,8 +58,8 @@ def detection(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None
     goal = drawn.named[0].place
     drawn.map.line("aid", [here, drawn.ground.at(goal.center)])
     found = facts(row, "place_in_view")
-    told = f"{found[0][1]:+.2f} half widths from the middle" if found else "not in the picture"
-    drawn.notes.append(f"{goal.label}: {told}; the wedge is what the picture covers over ground.")
+    place = f"{found[0][1]:+.2f} half widths from the middle" if found else "not in the picture"
+    drawn.notes.append(f"{goal.label}: {place}; the wedge is what the picture covers over ground.")
 
 
 def ends(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
@@ -69,7 +69,7 @@ def ends(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
         index = int(np.abs(plan.view.t_s - second).argmin())
         here = plan.view.enu_m[index, :2]
         _length(
-            drawn, np.stack([here, _named(drawn, label).place.nearest_m(here)]), f"{name}_to_nearest", label, metres
+            drawn, np.stack([here, _mark_of(drawn, label).place.nearest_m(here)]), f"{name}_to_nearest", label, metres
         )
         drawn.seconds[float(second)] = name
         drawn.notes.append(f"{name.capitalize()}: {metres:.1f} m from {label}.")
@@ -79,8 +79,8 @@ def beside(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
     """Between two footprints."""
     name = "gap_to_goal" if facts(row, "gap_to_goal") else "gap_to_nearest"
     ((label, metres),) = facts(row, name)
-    one, other = _named(drawn, row["operands"][0]).place, _named(drawn, label).place
-    _length(drawn, _between(one, other), name, label, metres)
+    one, other = _mark_of(drawn, row["operands"][0]).place, _mark_of(drawn, label).place
+    _length(drawn, _closest_points(one, other), name, label, metres)
     drawn.notes.append(f"{one.label} and {label}: {metres:.1f} m between their outlines.")
 
 
@@ -91,14 +91,14 @@ def planning(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
     if index is None:
         return
     here = plan.view.enu_m[index, :2]
-    _length(drawn, np.stack([here, _named(drawn, goal).place.center]), "distance", goal, metres)
+    _length(drawn, np.stack([here, _mark_of(drawn, goal).place.center]), "distance", goal, metres)
     drawn.notes.append(f"{goal} is {metres:.1f} m away; {row['answer']} comes first on the straight way.")
 
 
 def proximity(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
     """The distance to the landmark over the seconds of the video, in the stretch and around it."""
     label, view = row["operands"][0], plan.view
-    series = _named(drawn, label).place.distance_m(view.enu_m)
+    series = _mark_of(drawn, label).place.distance_m(view.enu_m)
     chart = Chart(f"distance to {label}", view.t_s, series, view.end_s, 0.0)
     begin = drawn.flown[0].start_s if drawn.flown else 0.0
     chart.stretch("stretch", max(begin, 0.0), row["until_s"], "stretch")
@@ -135,7 +135,7 @@ def cells(plan: MapDrawing, row: Mapping[str, Any], drawn: DrawnMap) -> None:
     drawn.parts.append(SheetPart(canvas, {"part": "cells"}))
 
 
-def _named(drawn: DrawnMap, label: str) -> NamedMark:
+def _mark_of(drawn: DrawnMap, label: str) -> NamedMark:
     return next(one for one in drawn.named if one.place.label == label)
 
 
@@ -145,7 +145,7 @@ def _length(drawn: DrawnMap, points: FloatArray, fact: str, subject: str, metres
     drawn.map.label("value", line.mean(0), f"{metres:.0f} m" if metres >= 10 else f"{metres:.1f} m")
 
 
-def _between(one: NamedLandmark, other: NamedLandmark) -> FloatArray:
+def _closest_points(one: NamedLandmark, other: NamedLandmark) -> FloatArray:
     """The closest points (2, 2) of two footprints."""
     if other.outline is None:
         start = one.nearest_m(other.center)

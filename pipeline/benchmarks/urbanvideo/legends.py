@@ -45,8 +45,8 @@ def legends(
     cut: dict[str, Image.Image] = {}
     found = {}
     for row in questions:
-        said = " | ".join([row["text"], *(row["options"] or ())])
-        named = [place for place in view.places if re.search(rf"(?<!\w){re.escape(place.label)}(?!\w)", said)]
+        text = " | ".join([row["text"], *(row["options"] or ())])
+        named = [place for place in view.places if re.search(rf"(?<!\w){re.escape(place.label)}(?!\w)", text)]
         for place in named:
             shot = shot_of(view.flight, place.index, view.end_s)
             if place.label not in cut and shot is not None:

@@ -76,7 +76,7 @@ class MapDrawing:
         self._sketch = whole.model_copy(update={"things": tuple(named)})
         goal = [] if view.goal is None else [view.goal]
         self._shown = np.concatenate(
-            [_about(view.enu_m[:, :2]), *(view.places[i].footprint for i in [*view.pool, *goal])]
+            [_area_around(view.enu_m[:, :2]), *(view.places[i].footprint for i in [*view.pool, *goal])]
         )
         self._base = self._begun(())
 
@@ -97,10 +97,10 @@ class MapDrawing:
     def named(self, row: Mapping[str, Any]) -> list[NamedMark]:
         """The landmarks that are operands or the answer, in order; of a map's, their digits."""
         words = [*(row["operands"] or ()), row["answer"] or "", row["text"] or ""]
-        places = [place for place in self.view.places if any(_says(text, place.label) for text in words)]
-        within = {a.label for a in places for b in places if a is not b and _says(b.label, a.label)}
+        places = [place for place in self.view.places if any(_mentions(text, place.label) for text in words)]
+        within = {a.label for a in places for b in places if a is not b and _mentions(b.label, a.label)}
         kept = [p for p in places if p.label not in within or p.label in words]
-        kept.sort(key=lambda place: min(n for n, text in enumerate(words) if _says(text, place.label)))
+        kept.sort(key=lambda place: min(n for n, text in enumerate(words) if _mentions(text, place.label)))
         return [NamedMark(place, KINDS[n % len(KINDS)], place.label) for n, place in enumerate(kept)]
 
     def at_s(self, seconds: Iterable[float]) -> FloatArray:
@@ -118,15 +118,15 @@ class MapDrawing:
         """The part of the way that is asked about, the headings along it, and the movements in it."""
         until_s = row["until_s"]
         ends = [0.0 if row["from_s"] is None else row["from_s"], self.view.end_s if until_s is None else until_s]
-        told = {"from-s": f"{ends[0]:g}", "until-s": f"{ends[1]:g}"}
+        attributes = {"from-s": f"{ends[0]:g}", "until-s": f"{ends[1]:g}"}
         way = drawn.ground.at(self.way(*ends))
         kind = "way all" if drawn.flown else "way"
-        drawn.map.line(kind, way, {"fact": "stretch", **told})
+        drawn.map.line(kind, way, {"fact": "stretch", **attributes})
         for number, step in enumerate(drawn.flown):
             start, end = max(step.start_s, 0.0), min(step.end_s, self.view.end_s)
             points = drawn.ground.at(self.way(start, end))
-            told = {"fact": "movement", "from-s": f"{start:g}", "until-s": f"{end:g}"}
-            drawn.map.line(f"bar {KINDS[number % len(KINDS)]}", points, told)
+            attributes = {"fact": "movement", "from-s": f"{start:g}", "until-s": f"{end:g}"}
+            drawn.map.line(f"bar {KINDS[number % len(KINDS)]}", points, attributes)
         self._noses(drawn, *ends)
         drawn.map.dot("start", way[0], 4.5, f"{ends[0]:g} s")
         drawn.map.dot("here", way[-1], 6.0, f"{ends[1]:g} s")
@@ -180,7 +180,7 @@ def nose(compass_deg: float) -> FloatArray:
     return np.array([np.sin(np.radians(compass_deg)), -np.cos(np.radians(compass_deg))])
 
 
-def _about(points: FloatArray) -> FloatArray:
+def _area_around(points: FloatArray) -> FloatArray:
     """The corners (2, 2) of an area a little larger than points (n, 2)."""
     if not len(points):
         return np.empty((0, 2))
@@ -194,7 +194,7 @@ def _meets(ground: Ground, points: FloatArray) -> bool:
     return bool((high >= 0).all() and low[0] <= ground.width and low[1] <= ground.height)
 
 
-def _says(text: str, label: str) -> bool:
+def _mentions(text: str, label: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text, re.IGNORECASE) is not None
 
 

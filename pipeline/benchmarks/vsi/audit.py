@@ -115,9 +115,9 @@ def _audit_scene(questions: Sequence[Published], view: ScanView | None) -> list[
         if operands is None:
             known = question.question_type in TASKS
             reason = "wording_not_recognised" if known else "question_type_not_supported"
-            audited[number] = Audited(question, scene, "unsupported", None, _because(reason))
+            audited[number] = Audited(question, scene, "unsupported", None, _rejection(reason))
         elif view is None:
-            audited[number] = Audited(question, scene, "not_askable", None, _because("scene_missing"))
+            audited[number] = Audited(question, scene, "not_askable", None, _rejection("scene_missing"))
         elif obstacle is not None:
             audited[number] = Audited(question, scene, _status(obstacle), None, obstacle)
         else:
@@ -159,10 +159,10 @@ def _problem(task: ArrayTask[ScanView], operands: tuple[str, ...], view: ScanVie
     # A route may pass what it faces at the start; nothing else stands twice in a question.
     pairs = combinations(zip(roles, operands, strict=False), 2)
     if any(a == b and (one, other) != ("facing", "passed") for (one, a), (other, b) in pairs):
-        return _because("repeated_operand")
+        return _rejection("repeated_operand")
     for name in operands:
         if name not in view.index:
-            return _because("category_missing")
+            return _rejection("category_missing")
     problems = (view.problem(view.index[name], slot) for name, slot in zip(operands, slots, strict=False))
     return next((p for p in problems if p), None)
 
@@ -173,15 +173,15 @@ def _compare(
     if not isinstance(task.form, Number):
         options = _options(question.options or ())
         if question.ground_truth.strip() not in options:
-            return Audited(question, scene, "unsupported", answer, _because("options_not_recognised"))
+            return Audited(question, scene, "unsupported", answer, _rejection("options_not_recognised"))
         letters = [letter for letter, text in options.items() if text == answer]
         recomputed = letters[0] if letters else answer
         same = recomputed == question.ground_truth.strip()
-        difference = _because("answer_differs" if letters else "answer_not_among_options")
+        difference = _rejection("answer_differs" if letters else "answer_not_among_options")
     else:
         published = number_of(question.ground_truth)
         if published is None:
-            return Audited(question, scene, "unsupported", answer, _because("ground_truth_not_a_number"))
+            return Audited(question, scene, "unsupported", answer, _rejection("ground_truth_not_a_number"))
         recomputed = answer
         gap = None if answer is None else abs(Decimal(answer) - published)
         same = gap == 0
@@ -208,7 +208,7 @@ def _options(options: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _because(reason: str) -> Rejection:
+def _rejection(reason: str) -> Rejection:
     return Rejection(reason=reason, measured=None, limit=None, unit=None)
 
 
@@ -246,7 +246,7 @@ def coverage(
             continue
         count.contained += 1
         if _compare(question, scene.id, task, row["answer"], None).status != "reproduced":
-            misses.append(Miss(question, "contradicted", _because(f"the candidate's answer is {row['answer']}")))
+            misses.append(Miss(question, "contradicted", _rejection(f"the candidate's answer is {row['answer']}")))
     return counts, misses
 
 
@@ -263,9 +263,9 @@ def _never_formed(
     operands: tuple[str, ...], scene: IndoorScene | None, task: ArrayTask[ScanView], rules: Rules
 ) -> Rejection:
     if scene is None:
-        return _because("scene_missing")
+        return _rejection("scene_missing")
     view = ScanView(scene, rules)
-    return task.obstacle(view) or _problem(task, operands, view) or _because("not_enumerated")
+    return task.obstacle(view) or _problem(task, operands, view) or _rejection("not_enumerated")
 
 
 # Sizes, distances and areas of the same things differ by how boxes are fitted and points drawn; corrections are larger.

@@ -95,11 +95,11 @@ def map_questions(scene: IndoorScene, rules: Rules, asked: Sequence[Mapping[str,
 
 def read_map(reply: str, wanted: Iterable[str]) -> dict[str, FloatArray]:
     """The map in a reply, of the categories that were asked: the last braces, with pairs in either brackets."""
-    said = without_reasoning(reply)
-    start = said.rfind("{")
+    text = without_reasoning(reply)
+    start = text.rfind("{")
     names = {name.casefold(): name for name in wanted}
     found: dict[str, FloatArray] = {}
-    for _, name, listed in _ENTRY.findall(said[start + 1 :] if start >= 0 else ""):
+    for _, name, listed in _ENTRY.findall(text[start + 1 :] if start >= 0 else ""):
         own, pairs = names.get(" ".join(name.split()).casefold()), _PAIR.findall(listed)
         if own is not None and pairs:
             found[own] = np.array(pairs, dtype=np.float64)
@@ -137,23 +137,23 @@ def compared(reply: str | None, truth: str) -> tuple[FloatArray, FloatArray, str
     """
     right = truth_of(truth)
     pairs = list(combinations(sorted(right), 2))
-    said = read_map(reply or "", right)
+    replied = read_map(reply or "", right)
     true = distances(right, pairs)
-    off = np.abs(distances(said, pairs) - true)
-    return true, (off <= TOLERANCE_CELLS + 1e-9).astype(np.float64), None if said else NO_MAP
+    off = np.abs(distances(replied, pairs) - true)
+    return true, (off <= TOLERANCE_CELLS + 1e-9).astype(np.float64), None if replied else NO_MAP
 
 
 def locality(true: FloatArray, is_right: FloatArray) -> list[str]:
     """The share of right pairs by true distance, in the eight bins of table 4, in lines."""
     within = np.digitize(true, BINS[1:-1], right=True)
     within = np.where((true < BINS[0]) | (true > BINS[-1]), -1, within)
-    told = []
+    parts = []
     for number, (low, high) in enumerate(pairwise(BINS)):
         own = is_right[within == number]
         if len(own):
             opening = "[" if number == 0 else "("
-            told.append(f"{opening}{low:.1f}, {high:.1f}] {own.mean():.2f} of {len(own)}")
+            parts.append(f"{opening}{low:.1f}, {high:.1f}] {own.mean():.2f} of {len(own)}")
     outside = is_right[within < 0]
     if len(outside):
-        told.append(f"nearer or farther {outside.mean():.2f} of {len(outside)}")
-    return ["Pairs within one cell, by their true distance in cells (table 4): " + "; ".join(told) + "."]
+        parts.append(f"nearer or farther {outside.mean():.2f} of {len(outside)}")
+    return ["Pairs within one cell, by their true distance in cells (table 4): " + "; ".join(parts) + "."]

@@ -118,10 +118,10 @@ class SceneDrawing:
             drawn.map.shape(kind, [outline], name)
         else:
             drawn.map.dot(f"{kind} dot", outline[0], 4.5, name)
-        drawn.map.label("name", self._beside(outline), name, 6.0)
+        drawn.map.label("name", self._label_anchor(outline), name, 6.0)
         drawn.named.append(NamedBox(index, kind, shown_as, second))
 
-    def _beside(self, outline: FloatArray) -> FloatArray:
+    def _label_anchor(self, outline: FloatArray) -> FloatArray:
         return np.array([outline[:, 0].mean(), outline[:, 1].min()])
 
 

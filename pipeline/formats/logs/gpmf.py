@@ -274,7 +274,7 @@ def _of_receiver(key: str, samples: _Samples, times: _FilmTimes | None, found: l
         message = "its altitudes are above the WGS84 ellipsoid: only how they change is used"
         remedy = "give local heights of landmarks (base_m), none above sea level"
         found.append(note("ellipsoidal_altitude", "log", message, remedy))
-    found += _told(samples.device, times, utc_s, t_s)
+    found += _time_findings(samples.device, times, utc_s, t_s)
     return Log(
         name="",
         dialect=f"{samples.device}: {key}",
@@ -332,7 +332,7 @@ def _of_aircraft(samples: Mapping[str, _Samples], times: _FilmTimes | None, foun
     if "SYST" in samples:
         own_s, utc = samples["SYST"].values.T
         utc_s = place[:, 0] + float(np.nanmedian(utc - own_s)) if np.isfinite(utc - own_s).any() else utc_s
-    found += _told(samples["GLPI"].device, times, utc_s, t_s)
+    found += _time_findings(samples["GLPI"].device, times, utc_s, t_s)
     return Log(
         name="",
         dialect=f"{samples['GLPI'].device}: {', '.join(key for key in _AIRCRAFT if key in samples)}",
@@ -360,7 +360,7 @@ def _pace(t_s: FloatArray, utc_s: FloatArray) -> Iterable[Finding]:
         yield doubt("pace", "log", message, "leave slow motion and time lapse out", passed / shown, 1.0, "s/s")
 
 
-def _told(device: str, times: _FilmTimes | None, utc_s: FloatArray, t_s: FloatArray) -> Iterable[Finding]:
+def _time_findings(device: str, times: _FilmTimes | None, utc_s: FloatArray, t_s: FloatArray) -> Iterable[Finding]:
     """That the telemetry is the film's own, and when that began by the receiver's clock."""
     if times is None:
         return

@@ -95,8 +95,8 @@ def _read_device(
     name = ""
     for item in _items(raw, device.start, device.stop, damages):
         if item.key in ("DVNM", "DVID"):
-            told = raw[item.start : item.stop]
-            name = told.decode("latin-1").strip("\0 ") if item.key == "DVNM" else name or told.hex()
+            payload = raw[item.start : item.stop]
+            name = payload.decode("latin-1").strip("\0 ") if item.key == "DVNM" else name or payload.hex()
         elif item.kind == "\0" and item.key == "STRM" and len(streams) < STREAMS_MAX:
             stream = _read_stream(raw, item, name, keys, damages)
             streams += [stream] if stream else []
@@ -169,11 +169,11 @@ def _fields(item: KlvItem, about: Mapping[str, bytes]) -> list[str] | None:
     if item.kind != "?":
         width = np.dtype(_NUMBERS[item.kind]).itemsize if item.kind in _NUMBERS else _OPAQUE.get(item.kind)
         return None if width is None or not item.size or item.size % width else [item.kind] * (item.size // width)
-    told = about.get("TYPE", b"").decode("latin-1").strip("\0 ")
+    types = about.get("TYPE", b"").decode("latin-1").strip("\0 ")
     fields: list[str] = []
     at = 0
-    while at < len(told):
-        match = _TYPE.match(told, at)
+    while at < len(types):
+        match = _TYPE.match(types, at)
         if match is None or match[1] not in _NUMBERS | _OPAQUE or len(fields) > FIELDS_MAX:
             return None
         fields += [match[1]] * min(int(match[2] or 1), FIELDS_MAX + 1)

@@ -119,10 +119,10 @@ _NUMBERS: Final = "iufb"
 
 def only_grounded(kinds: FloatArray | IntArray) -> str | None:
     """Why a vehicle of some kinds (MAV_TYPE) cannot have flown; None: none is told, or one of them flies."""
-    told = np.unique(kinds)
-    if not len(told) or not np.isin(told, list(NOT_AERIAL)).all():
+    kinds_there = np.unique(kinds)
+    if not len(kinds_there) or not np.isin(kinds_there, list(NOT_AERIAL)).all():
         return None
-    return f"it is a {' and a '.join(NOT_AERIAL[int(kind)] for kind in told)}"
+    return f"it is a {' and a '.join(NOT_AERIAL[int(kind)] for kind in kinds_there)}"
 
 
 class DamagedBytes(NamedTuple):

@@ -93,6 +93,6 @@ class Photographs:
 
 def _row(exif: Exif | None, xmp: Mapping[str, str] | None) -> tuple[float, ...]:
     """Time, latitude, longitude, altitude and the values of `_XMP`; NaN for what is not told."""
-    told = (None,) * 4 if exif is None else (exif.taken_s, exif.lat_deg, exif.lon_deg, exif.alt_m)
-    known = [float("nan") if value is None else value for value in told]
+    values = (None,) * 4 if exif is None else (exif.taken_s, exif.lat_deg, exif.lon_deg, exif.alt_m)
+    known = [float("nan") if value is None else value for value in values]
     return (*known, *to_numbers([(xmp or {}).get(name, "") for name in _XMP]).tolist())

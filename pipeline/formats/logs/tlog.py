@@ -182,8 +182,8 @@ def with_boot_clock(log: Log, boot_ms: FloatArray) -> Log:
     odd = np.zeros(len(t_s), dtype=bool)  # no checksum covers the ground station's time: of one alone nothing follows
     step = np.abs(np.diff(difference)) > CLOCKS_APART_S
     odd[1:-1] = step[:-1] & step[1:] & (np.abs(difference[2:] - difference[:-2]) <= CLOCKS_APART_S)
-    told = np.where(odd, np.inf, difference)
-    smallest = np.array([told[start == number].min() for number in range(start[-1] + 1)])
+    offsets = np.where(odd, np.inf, difference)
+    smallest = np.array([offsets[start == number].min() for number in range(start[-1] + 1)])
     off = np.where(odd, 0.0, difference - smallest[start])
     apart = off > CLOCKS_APART_S
     found: list[Finding] = []

@@ -94,18 +94,18 @@ def look_of(feature: Feature, *, of_unknown_extent: bool = False) -> Appearance 
     if found is None or any(feature.tags.get(key) in values for key, values in UNSEEN.items()):
         return None
     noun, source = found
-    told, tags = {"noun": source}, feature.tags
-    walls = _first(tags, _WALLS, rgb_of, told, "walls")
-    roof = _first(tags, _ROOF, rgb_of, told, "roof")
-    shape: RoofShape | None = _first(tags, _SHAPE, _shape, told, "roof_shape")
+    used, tags = {"noun": source}, feature.tags
+    walls = _first(tags, _WALLS, rgb_of, used, "walls")
+    roof = _first(tags, _ROOF, rgb_of, used, "roof")
+    shape: RoofShape | None = _first(tags, _SHAPE, _shape, used, "roof_shape")
     height: tuple[float, float] | None = None
     if math.isfinite(feature.height_m):
         height = feature.height_m, feature.height_m
-        told["height_m"] = next((f"{key}={tags[key]}" for key in _HEIGHT if key in tags), "the map's height")
+        used["height_m"] = next((f"{key}={tags[key]}" for key in _HEIGHT if key in tags), "the map's height")
     else:
-        height = _first(tags, LEVELS, _storeys, told, "height_m")
-    sign = _first(tags, ("sign",), _readable, told, "sign")
-    return Appearance(noun=noun, walls=walls, roof=roof, roof_shape=shape, height_m=height, sign=sign, source_tags=told)
+        height = _first(tags, LEVELS, _storeys, used, "height_m")
+    sign = _first(tags, ("sign",), _readable, used, "sign")
+    return Appearance(noun=noun, walls=walls, roof=roof, roof_shape=shape, height_m=height, sign=sign, source_tags=used)
 
 
 _RISES: Final[dict[str, tuple[float, float]]] = {noun: tuple(rise) for noun, rise in _TABLE["rises"].items()}
@@ -148,19 +148,19 @@ def _noun(feature: Feature, of_unknown_extent: bool) -> tuple[str, str] | None:
     if feature.solid and tags.get("amenity") == "place_of_worship" and tags.get("religion") == "christian":
         return CHRISTIAN, "amenity=place_of_worship, religion=christian"
     if feature.solid or tags.get("kind") in _HOUSES:
-        told = next((f"{key}={tags[key]}" for key in ("building", "kind", "type") if key in tags), None)
-        return BUILDING, told or "an outline of a building"
+        tag = next((f"{key}={tags[key]}" for key in ("building", "kind", "type") if key in tags), None)
+        return BUILDING, tag or "an outline of a building"
     return None
 
 
 def _first(
-    tags: Mapping[str, str], keys: Sequence[str], read: Callable[[str], T | None], told: dict[str, str], fact: str
+    tags: Mapping[str, str], keys: Sequence[str], read: Callable[[str], T | None], used: dict[str, str], fact: str
 ) -> T | None:
-    """The value of the first key that can be parsed; its tag is recorded in ``told``."""
+    """The value of the first key that can be parsed; its tag is recorded in ``used``."""
     for key in keys:
         value = read(tags[key]) if key in tags else None
         if value is not None:
-            told[fact] = f"{key}={tags[key]}"
+            used[fact] = f"{key}={tags[key]}"
             return value
     return None
 

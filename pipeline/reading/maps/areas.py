@@ -86,8 +86,8 @@ def fit_name(word: str) -> bool:
 
 def other_names(tags: Mapping[str, str], name: str) -> tuple[str, ...]:
     """Alternative names, sorted, without the name itself; a tag separates several by semicolons."""
-    told = (part for key in _OTHER_KEYS for part in tags.get(key, "").split(";"))
-    found = {" ".join(part.split()) for part in told if fit_name(part)} - {name}
+    names = (part for key in _OTHER_KEYS for part in tags.get(key, "").split(";"))
+    found = {" ".join(part.split()) for part in names if fit_name(part)} - {name}
     return tuple(sorted(found)[:OTHERS_MAX])
 
 

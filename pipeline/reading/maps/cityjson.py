@@ -80,7 +80,7 @@ def read_cityjson(
         if finest is None:
             tally.add("unusable_outline", repr(key)[:80])
         elif inside[np.concatenate(finest[1])].any():
-            looks = _painted(finest[0], len(finest[1]), value.get("appearance")) | _told(thing.get("attributes"))
+            looks = _painted(finest[0], len(finest[1]), value.get("appearance")) | _tags(thing.get("attributes"))
             looks = {MODEL + tag: word for tag, word in looks.items()}
             features.append(_feature(objects, key, finest[1], vertices, system, tally, looks))
     tally.report(files.relative(path), things, findings)
@@ -240,7 +240,7 @@ def _painted(geometry: dict[str, Any], count: int, appearance: Any) -> dict[str,
     return found
 
 
-def _told(attributes: Any) -> dict[str, str]:
+def _tags(attributes: Any) -> dict[str, str]:
     """Tags for storeys and the shape of the roof, of CityJSON's attributes for buildings."""
     facts = attributes if isinstance(attributes, dict) else {}
     roof = str(facts.get("roofType", ""))[:80].casefold().removesuffix(" roof")

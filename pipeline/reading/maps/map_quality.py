@@ -33,7 +33,7 @@ SURVEYED_TWICE_M: Final = 3.0  # between the place of an object on a map and whe
 BODY_M: Final = 1.0  # of two objects, bodies overlap by half where they are nearer than half of this or of their width
 
 
-def _alike() -> dict[str, frozenset[str]]:
+def _interchangeable_nouns() -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for group in load_table("city/kinds")["alike"]:
         for noun in group:
@@ -44,7 +44,7 @@ def _alike() -> dict[str, frozenset[str]]:
     return found
 
 
-_ALIKE: Final[Mapping[str, frozenset[str]]] = _alike()
+_ALIKE: Final[Mapping[str, frozenset[str]]] = _interchangeable_nouns()
 
 
 def alike(noun: str) -> frozenset[str]:
@@ -206,16 +206,16 @@ def coverage_of(things: Sequence[CityThing], numbers: FloatArray, premises: str)
         (premises, numbers, shapes[own | whole], AT_NUMBER_M),
     ]
     for trait in AT_STOP:
-        said = np.array([thing.traits.get(trait) == "yes" for thing in things], dtype=bool)
-        claims.append((trait, centers[said], shapes[kind == trait], AT_STOP_M))
+        has_trait = np.array([thing.traits.get(trait) == "yes" for thing in things], dtype=bool)
+        claims.append((trait, centers[has_trait], shapes[kind == trait], AT_STOP_M))
     found: list[KindCoverage] = []
-    for name, told, there, reach_m in claims:
-        hit = np.zeros(len(told), dtype=bool)
-        hit[shapely.STRtree(there).query(shapely.points(told), predicate="dwithin", distance=reach_m)[0]] = True
-        if not len(told):
+    for name, mapped, there, reach_m in claims:
+        hit = np.zeros(len(mapped), dtype=bool)
+        hit[shapely.STRtree(there).query(shapely.points(mapped), predicate="dwithin", distance=reach_m)[0]] = True
+        if not len(mapped):
             continue
-        found.append(KindCoverage(kind=name, area=None, told=len(told), found=int(hit.sum())))
-        corners = (np.floor(told / AREA_M) * AREA_M).astype(int)
+        found.append(KindCoverage(kind=name, area=None, told=len(mapped), found=int(hit.sum())))
+        corners = (np.floor(mapped / AREA_M) * AREA_M).astype(int)
         squares, of = np.unique(corners, axis=0, return_inverse=True)
         all_of, hits_of = np.bincount(of.ravel()), np.bincount(of.ravel(), weights=hit)
         for corner, n, hits in zip(squares.tolist(), all_of.tolist(), hits_of.tolist(), strict=True):
@@ -257,14 +257,14 @@ class MapCoverage:
         rows = [(*area, row.told, row.found) for (own, area), row in self._rows.items() if own == kind and area]
         corners, counts = np.split(np.array(rows, dtype=np.float64).reshape(-1, 4), 2, axis=1)
         gap = np.maximum(np.maximum(corners - at, at - corners - AREA_M), 0.0)
-        told, found = counts[np.hypot(*gap.T) <= reach_m].sum(0).astype(int).tolist()
-        return _lower_bound(found, told) if told else 0.0
+        mapped, found = counts[np.hypot(*gap.T) <= reach_m].sum(0).astype(int).tolist()
+        return _lower_bound(found, mapped) if mapped else 0.0
 
 
-def _lower_bound(found: int, told: int) -> float:
+def _lower_bound(found: int, mapped: int) -> float:
     from scipy.stats import binomtest  # takes a moment, which maps that tell nothing need not spend
 
-    return float(binomtest(found, told).proportion_ci(2 * CONFIDENCE - 1, method="wilson").low)
+    return float(binomtest(found, mapped).proportion_ci(2 * CONFIDENCE - 1, method="wilson").low)
 
 
 def front_gaps_m(things: Sequence[CityThing], premises: str) -> FloatArray:
@@ -314,8 +314,8 @@ def report_quality(
     for row in coverage:
         if row.area is None:
             words = {BUILDING: "premises and house numbers lie at a building", premises: "house numbers have premises"}
-            told = words.get(row.kind, f"stops that have a {row.kind} by their own entry have it on the map")
-            parts.append(f"{row.found} of {row.told} {told} (in {squares[row.kind]} squares of {AREA_M} m)")
+            text = words.get(row.kind, f"stops that have a {row.kind} by their own entry have it on the map")
+            parts.append(f"{row.found} of {row.told} {text} (in {squares[row.kind]} squares of {AREA_M} m)")
     if houses:
         known = [sum(t.noun != t.kind for t in houses), sum(t.top_m is not None for t in houses)]
         kinds, heights = (f"{100 * n / len(houses):.0f}%" for n in known)

@@ -53,13 +53,13 @@ def osm_tags(facts: Mapping[str, Any]) -> dict[str, str]:
     under, rarer = facts.get("tags"), facts.get("other_tags")
     found = {**facts, **(under if isinstance(under, dict) else {})}
     tags = {
-        key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in found.items() if _told(value)
+        key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in found.items() if _is_tag(value)
     }
     pairs = _PAIR.findall(rarer) if isinstance(rarer, str) else []
     return tags | {_ESCAPED.sub(r"\1", key): _ESCAPED.sub(r"\1", value) for key, value in pairs}
 
 
-def _told(value: Any) -> bool:
+def _is_tag(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
 
 
@@ -150,8 +150,8 @@ def _said_by(tags: Mapping[str, str], staged: str) -> tuple[str, str]:
     return "yes", tags[staged.partition(":")[2]]
 
 
-def _matching(tags: Mapping[str, str], told: Mapping[str, Sequence[str]]) -> str | None:
-    for key, words in told.items():
+def _matching(tags: Mapping[str, str], kept_tags: Mapping[str, Sequence[str]]) -> str | None:
+    for key, words in kept_tags.items():
         word = tags.get(key, "").strip("\"' ").casefold()
         if any(word.startswith(one) for one in words) if words else _affirmed(tags, key):
             return f"{key}={tags[key]}"
@@ -231,7 +231,7 @@ def read_osm(
     box: MapBounds,
     findings: Findings,
     keys: Sequence[str] = KINDS,
-    told: Sequence[str] = (),
+    kept_tags: Sequence[str] = (),
 ) -> tuple[Feature, ...]:
     """All nodes and areas in a box that have one of some keys, and what they say by others too.
 
@@ -255,7 +255,7 @@ def read_osm(
                 outlines = _outlines(thing)
                 areas += building and thing.is_area() and thing.from_way() and bool(outlines)
                 if outlines and any(box.holds(o).any() for o in outlines):
-                    feature = _feature(thing, outlines, tally, keys, told)
+                    feature = _feature(thing, outlines, tally, keys, kept_tags)
                     features += [feature] if feature is not None else []
     except (RuntimeError, ValueError, OSError, osmium.InvalidLocationError) as error:
         message = f"osmium cannot read it: {' '.join(str(error).split())}"
@@ -316,7 +316,7 @@ class BridgesAndWaters:
                 found.append(Feature((outline,), None, "bridge", solid=False, tags={"man_made": "bridge"}))
         covered = [shapely.make_valid(shapely.Polygon(o)) for f in others if f.tags.get("natural") == "water"
                    for o in f.outlines if len(o) > 2]  # fmt: skip
-        places = [_every(line, scale) for line in self._waters]
+        places = [_points_along(line, scale) for line in self._waters]
         place = np.concatenate([np.empty((0, 2)), *places])
         place = place[box.holds(place)]
         free = (
@@ -329,7 +329,7 @@ class BridgesAndWaters:
         ]
 
 
-def _every(line: FloatArray, scale: FloatArray) -> FloatArray:
+def _points_along(line: FloatArray, scale: FloatArray) -> FloatArray:
     """Points (n, 2) of a line (k, 2), degrees, at most `_ALONG_M` apart."""
     along = np.concatenate([[0.0], np.hypot(*np.diff(line * scale, axis=0).T).cumsum()])
     at = np.linspace(0.0, along[-1], int(along[-1] // _ALONG_M) + 2)
@@ -347,7 +347,7 @@ def _outlines(thing: Any) -> tuple[FloatArray, ...]:
 
 
 def _feature(
-    thing: Any, outlines: tuple[FloatArray, ...], tally: FaultTally, keys: Sequence[str], told: Sequence[str]
+    thing: Any, outlines: tuple[FloatArray, ...], tally: FaultTally, keys: Sequence[str], kept_tags: Sequence[str]
 ) -> Feature | None:
     year, own = thing.timestamp.year, f"node/{thing.id}"
     own = own if thing.is_node() else f"{'way' if thing.from_way() else 'relation'}/{thing.orig_id()}"
@@ -362,7 +362,7 @@ def _feature(
         kind_of(tags, keys),
         solid=thing.is_area() and "building" in tags,
         height_m=height_of(tags.get("height")),
-        tags=telling(tags, keys, told),
+        tags=telling(tags, keys, kept_tags),
         id=own,
         doubt=f"whether it is there is not told: {by}" if reason else None,
         hollow=thing.is_area() and thing.num_rings()[1] > 0,

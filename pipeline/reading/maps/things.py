@@ -76,7 +76,7 @@ def read_features(
     """
     features = read_context(files, path, box, False, findings, (*KINDS, *KEYS, NUMBER), TOLD)
     features = tuple(f for f in features if any(box.holds(outline).any() for outline in f.outlines))
-    numbered = tuple(f for f in features if NUMBER in f.tags and not (f.solid or _premises(f.tags) or _perhaps(f.tags)))
+    numbered = tuple(f for f in features if NUMBER in f.tags and not (f.solid or _premises(f.tags) or _maybe(f.tags)))
     return tuple(f for f in features if f.solid or NUMBER not in f.tags or _SPOKEN_OF & f.tags.keys()), numbered
 
 
@@ -117,11 +117,11 @@ def sort_of(tags: Mapping[str, str], solid: bool, is_point: bool) -> tuple[KindN
         return (found, f"kind={tags['kind']}") if found else None
     for key, things in _THINGS.items():
         if tags.get(key) in things and not (key == "highway" and not is_point):
-            return _narrower(tags, things[tags[key]], f"{key}={tags[key]}")
-    return _premises(tags) or _perhaps(tags)
+            return _narrowed_sort(tags, things[tags[key]], f"{key}={tags[key]}")
+    return _premises(tags) or _maybe(tags)
 
 
-def _narrower(tags: Mapping[str, str], sort: KindNoun, source: str) -> tuple[KindNoun, str] | None:
+def _narrowed_sort(tags: Mapping[str, str], sort: KindNoun, source: str) -> tuple[KindNoun, str] | None:
     """The sort of a thing, narrowed by a second key; None where nobody sees it from afar."""
     if tags.get("public_transport") == STOP_POSITION:
         return None
@@ -133,7 +133,7 @@ def _narrower(tags: Mapping[str, str], sort: KindNoun, source: str) -> tuple[Kin
     return (KindNoun(sort.kind, seen[tags[key]]), f"{source}, {key}={tags[key]}") if tags[key] in seen else None
 
 
-def _perhaps(tags: Mapping[str, str]) -> tuple[KindNoun, str] | None:
+def _maybe(tags: Mapping[str, str]) -> tuple[KindNoun, str] | None:
     """What may be called by a kind: offices, workshops, a café that is a bar too; a water tower for a tower."""
     for key, sorts in _PERHAPS_VALUES.items():
         if tags.get(key) in sorts:
@@ -193,7 +193,7 @@ def words_of(tags: Mapping[str, str], is_point: bool) -> frozenset[str]:
         for part in tags.get(key, "").split(SEVERAL):
             if part.strip() in nouns:
                 found |= {SHOP, nouns[part.strip()]}
-    premises = _premises(tags) or _perhaps(tags)
+    premises = _premises(tags) or _maybe(tags)
     return frozenset(found | (set(premises[0]) if premises else set()))
 
 
@@ -216,10 +216,10 @@ def _building(tags: Mapping[str, str]) -> tuple[KindNoun, str]:
         noun = NOUN_OF.get(tags.get(key, "").casefold().replace("_", " "), "")
         if noun in BUILT:
             return KindNoun(BUILDING, noun), f"{key}={tags[key]}"
-    told = next(
+    tag = next(
         (f"{key}={tags[key]}" for key in ("building", "kind", "type") if key in tags), "an outline of a building"
     )
-    return KindNoun(BUILDING, BUILDING), told
+    return KindNoun(BUILDING, BUILDING), tag
 
 
 COLOUR_MARGIN: Final = 10.0  # CIELAB: nearer to the word's colours than to any other's
@@ -274,31 +274,31 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
     if found is None:
         return None
     (kind, noun), source = found
-    told = {"noun": source}
+    used = {"noun": source}
     look = look_of(feature) or Appearance(noun=noun)
-    told |= {fact: what for fact, what in look.source_tags.items() if fact in {"walls", "roof", "roof_shape", "sign"}}
-    if told.get("roof", "").startswith("colour="):
-        del told["roof"]  # the colour of a house is that of its walls; its roof may have another
+    used |= {fact: what for fact, what in look.source_tags.items() if fact in {"walls", "roof", "roof_shape", "sign"}}
+    if used.get("roof", "").startswith("colour="):
+        del used["roof"]  # the colour of a house is that of its walls; its roof may have another
     rgb = look.walls or rgb_of(feature.tags.get("colour", ""))
-    if rgb and "walls" not in told:
-        told["walls"] = f"colour={feature.tags['colour']}"
+    if rgb and "walls" not in used:
+        used["walls"] = f"colour={feature.tags['colour']}"
     ring = None if is_point else _ring(outline)
     center, radius = circle_about(outline)
     foot, high = placed.foot_m[i], feature.height_m
     raised = math.nan if feature.solid else height_of(feature.tags.get("min_height"))
     if raised < high:  # it stands on something, and both are told from the ground
         foot, high = raised, high - raised
-    height, base, top = _known(high), _known(foot), _known(placed.top_m[i])
+    height, base, top = _finite(high), _finite(foot), _finite(placed.top_m[i])
     facing = _number(feature.tags.get("facing_deg"))
     return CityThing(
         id=_id(feature, outline, kind, nth),
         kind=kind,
-        noun=_plain(feature.tags.get("noun")) or noun,
+        noun=_usable_text(feature.tags.get("noun")) or noun,
         also=tuple(sorted(words_of(feature.tags, is_point) - {kind, noun})),
-        name=_named(feature.name, unnamed),
-        sign=_named(look.sign or feature.tags.get("sign"), unnamed),
+        name=_usable_name(feature.name, unnamed),
+        sign=_usable_name(look.sign or feature.tags.get("sign"), unnamed),
         colour=_word(rgb),
-        roof_colour=_word(look.roof) if "roof" in told else None,
+        roof_colour=_word(look.roof) if "roof" in used else None,
         rgb=rgb,
         roof_rgb=look.roof,
         roof_shape=look.roof_shape,
@@ -311,11 +311,11 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
         radius_m=round(radius, _DECIMALS),
         outline=ring,
         facing_deg=None if facing is None else facing % 360.0,
-        on=_plain(feature.tags.get("on")),
+        on=_usable_text(feature.tags.get("on")),
         doubt=feature.doubt
         or (_doubt_of_shape(feature) or doubt_of(feature.tags, source, kind) if kind != BUILDING else None),
         source_tags={
-            "colour" if key == "walls" else "roof_colour" if key == "roof" else key: v for key, v in told.items()
+            "colour" if key == "walls" else "roof_colour" if key == "roof" else key: v for key, v in used.items()
         },
     )
 
@@ -344,8 +344,8 @@ def with_parts(things: Sequence[CityThing], placed: PlacedFeature) -> list[CityT
             if len(own) and known and (thing.height_m is not None or len(known) == len(own)):
                 high = round(max(known), _DECIMALS)
                 top = round((thing.base_m or 0.0) + high, _DECIMALS)  # the ground is at 0
-                told = thing.source_tags | {"height": f"the highest of {len(own)} parts"}
-                changes = {"height_m": high, "top_m": top, "parts": len(own), "source_tags": told}
+                source_tags = thing.source_tags | {"height": f"the highest of {len(own)} parts"}
+                changes = {"height_m": high, "top_m": top, "parts": len(own), "source_tags": source_tags}
                 thing = thing.model_copy(update=changes)  # noqa: PLW2901
         found.append(thing)
     return found
@@ -370,7 +370,7 @@ def _ring(outline: FloatArray) -> tuple[tuple[float, float], ...] | None:
     return tuple((float(a), float(b)) for a, b in (kept if area > 0 else kept[::-1]))
 
 
-def _named(name: str | None, unnamed: list[str]) -> str | None:
+def _usable_name(name: str | None, unnamed: list[str]) -> str | None:
     text = " ".join((name or "").split())
     if not text:
         return None
@@ -393,8 +393,8 @@ def _is_garbled(text: str) -> bool:
     return False
 
 
-def _plain(text: str | None) -> str | None:
-    return _named(text, [])
+def _usable_text(text: str | None) -> str | None:
+    return _usable_name(text, [])
 
 
 @lru_cache(maxsize=4096)
@@ -419,7 +419,7 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return round(float(value), _DECIMALS) if np.isfinite(value) else None
 
 
@@ -458,12 +458,12 @@ def _fronting(
     if not feet or feet[0].away_m > FACADE_M:
         return thing.model_copy(update={"on": walls[own].id})
     at, facing, away = feet[0]
-    told = thing.source_tags | {"facing_deg": f"the nearest free wall of {walls[own].id}, {away:.1f} m away"}
+    source_tags = thing.source_tags | {"facing_deg": f"the nearest free wall of {walls[own].id}, {away:.1f} m away"}
     center = (round(float(at[0]), _DECIMALS), round(float(at[1]), _DECIMALS))
     error = round(away, _DECIMALS)  # its door may be so far to either side of the wall's nearest place
     front = {"facing_deg": round(facing, 1) % 360.0, "center": center, "error_m": error}
     doubt = thing.doubt or _doubt_of_front(point, feet, walls[own], rings[own], lines)
-    changes = {"on": walls[own].id, "source_tags": told, "doubt": doubt, **front}
+    changes = {"on": walls[own].id, "source_tags": source_tags, "doubt": doubt, **front}
     return thing.model_copy(update=changes)
 
 

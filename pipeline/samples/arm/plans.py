@@ -200,7 +200,7 @@ def plan(number: int) -> EpisodePlan:
     target.role = "target"
     short = number % 7 == 6
     shuts = kind == "open" and number // len(KINDS) % 3 == 2
-    done = EpisodePlan(number, kind, _said("shut" if shuts else kind, target, number), not short, things)
+    done = EpisodePlan(number, kind, _instructions_for("shut" if shuts else kind, target, number), not short, things)
     pen = _Pen(rng)
     pen.wait()
     pen.lasts = round(float(rng.uniform(*LASTS_S)) * FPS)
@@ -336,7 +336,7 @@ def _size(category: str, rng: np.random.Generator) -> tuple[float, float, float]
     return x, y, z
 
 
-def _said(kind: str, target: PlannedThing, number: int) -> str:
+def _instructions_for(kind: str, target: PlannedThing, number: int) -> str:
     name = f"the {target.colour} {target.category}"
     words = {
         "reach": (f"Reach {name}.", f"Move the gripper to {name}."),

@@ -56,11 +56,11 @@ def write_samples(folder: Path, episodes: Iterable[int] = EPISODES) -> None:
     """``folder/table``: the episodes of some numbers, the same bytes every time."""
     folder = folder / DATASET
     plans = [plan(number) for number in episodes]
-    said = sorted({one.instruction for one in plans})
-    _write(folder / "meta" / "info.json", _json(_info(plans, said)))
-    tasks = pa.table({"task_index": pa.array(range(len(said)), pa.int64()), _INDEX: said})
+    instructions = sorted({one.instruction for one in plans})
+    _write(folder / "meta" / "info.json", _json(_info(plans, instructions)))
+    tasks = pa.table({"task_index": pa.array(range(len(instructions)), pa.int64()), _INDEX: instructions})
     _write(folder / "meta" / "tasks.parquet", table_bytes(tasks, metadata={"pandas": json.dumps(_META["pandas"])}))
-    rows = [_rows(one, said) for one in plans]
+    rows = [_rows(one, instructions) for one in plans]
     starts = np.cumsum([0, *(len(one) for one in rows)]).tolist()
     rows = [
         one.set_column(one.column_names.index("index"), "index", pa.array(np.arange(start, start + len(one))))
@@ -76,14 +76,14 @@ def write_samples(folder: Path, episodes: Iterable[int] = EPISODES) -> None:
         _write(folder / "things" / f"episode_{one.number:06d}.json", _json(things))
 
 
-def _info(plans: list[EpisodePlan], said: list[str]) -> dict[str, Any]:
+def _info(plans: list[EpisodePlan], instructions: list[str]) -> dict[str, Any]:
     numbers = {"dtype": "float32", "shape": [len(STATE)], "names": list(STATE)}
     scalar = {"shape": [1], "names": None}
     return {
         **_META["info"],
         "total_episodes": len(plans),
         "total_frames": sum(len(one.tip_m) for one in plans),
-        "total_tasks": len(said),
+        "total_tasks": len(instructions),
         "fps": FPS,
         "splits": {"train": f"0:{len(plans)}"},
         "features": {
@@ -121,11 +121,11 @@ def _stats(column: pa.ChunkedArray) -> dict[str, list[float]]:
     """Least, greatest, mean and spread of each part of a feature, to six decimals, and how many there are."""
     table = np.array(column.to_pylist(), dtype=np.float64).reshape(len(column), -1)
     found = {"min": table.min(0), "max": table.max(0), "mean": table.mean(0), "std": table.std(0)}
-    told = {what: [round(value, _DIGITS) for value in values.tolist()] for what, values in found.items()}
-    return told | {"count": [len(table)]}
+    rounded = {what: [round(value, _DIGITS) for value in values.tolist()] for what, values in found.items()}
+    return rounded | {"count": [len(table)]}
 
 
-def _rows(one: EpisodePlan, said: list[str]) -> pa.Table:
+def _rows(one: EpisodePlan, instructions: list[str]) -> pa.Table:
     count = len(one.tip_m)
     state = np.column_stack([one.joints, one.tip_m, one.opening * _OPEN, turn_xyzw(one.joints)]).astype(np.float32)
     action = np.concatenate([state[1:], state[-1:]])  # what it is told is where it is next
@@ -142,7 +142,7 @@ def _rows(one: EpisodePlan, said: list[str]) -> pa.Table:
             "frame_index": rows,
             "episode_index": np.full(count, one.number),
             "index": rows,
-            "task_index": np.full(count, said.index(one.instruction)),
+            "task_index": np.full(count, instructions.index(one.instruction)),
         }
     )
 
@@ -150,7 +150,7 @@ def _rows(one: EpisodePlan, said: list[str]) -> pa.Table:
 def _thing(thing: PlannedThing) -> dict[str, Any]:
     places = thing.place_m.round(_DIGITS)
     still = bool((places == places[0]).all())
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "id": thing.id,
         "category": thing.category,
         "attributes": {"colour": thing.colour},
@@ -159,8 +159,8 @@ def _thing(thing: PlannedThing) -> dict[str, Any]:
         "place_m": (places[:1] if still else places).tolist(),
     }
     if thing.slide_m is not None:
-        told["slide"] = {"unit": "m", "low": 0.0, "high": TRAVEL_M, "position": thing.slide_m.round(_DIGITS).tolist()}
-    return told
+        record["slide"] = {"unit": "m", "low": 0.0, "high": TRAVEL_M, "position": thing.slide_m.round(_DIGITS).tolist()}
+    return record
 
 
 def _json(value: object) -> bytes:

@@ -56,7 +56,7 @@ def _write_city(root: Path, plan: CityPlan) -> str:
 
 
 def _feature(thing: Planted, origin: Origin) -> dict[str, Any]:
-    said = {
+    fields = {
         "kind": thing.kind,
         "noun": thing.noun,
         "name": thing.name,
@@ -74,7 +74,7 @@ def _feature(thing: Planted, origin: Origin) -> dict[str, Any]:
     if thing.corners:
         ring = _lon_lat(np.array([*thing.corners, thing.corners[0]]), origin)
         geometry = {"type": "Polygon", "coordinates": [ring]}
-    properties = {key: value for key, value in said.items() if value is not None} | dict(thing.tags)
+    properties = {key: value for key, value in fields.items() if value is not None} | dict(thing.tags)
     return {"type": "Feature", "id": thing.id, "properties": properties, "geometry": geometry}
 
 

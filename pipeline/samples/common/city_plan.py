@@ -135,7 +135,7 @@ def planted(plan: CityPlan) -> tuple[Planted, ...]:
         if cell in parks:
             found += _park(cell, rng)
         elif cell in lots:
-            found += _lot(cell, rng)
+            found += _car_park(cell, rng)
         elif cell in squares:
             found += _square(cell, rng)
         else:
@@ -146,11 +146,11 @@ def planted(plan: CityPlan) -> tuple[Planted, ...]:
                     shop = _shop(house, side, *shops.pop(), rng)
                     found += [*shop, *(_parked(shop[0], side, rng) if plan.busy else ())]
     found += _streets(plan, rng)
-    sorted_in = [_told(thing, plan.id) for thing in found]
+    sorted_in = [_described(thing, plan.id) for thing in found]
     return (*sorted_in, *(space for cell in lots for space in _spaces(cell, sorted_in, plan.id)))
 
 
-def _told(thing: Planted, city: str) -> Planted:
+def _described(thing: Planted, city: str) -> Planted:
     """A thing with more of it told: the sort of a car, what houses are built of and car parks are covered with."""
     rng = rng_for("sample city sort", city, thing.id)
     if thing.kind == "car":
@@ -285,7 +285,7 @@ def _park(cell: tuple[int, int], rng: np.random.Generator) -> list[Planted]:
     return found
 
 
-def _lot(cell: tuple[int, int], rng: np.random.Generator) -> list[Planted]:
+def _car_park(cell: tuple[int, int], rng: np.random.Generator) -> list[Planted]:
     """A car park with cars in some of its places."""
     x, y = _corner(cell)
     number = f"{cell[0]}{cell[1]}"

@@ -36,9 +36,9 @@ def write_log(folder: Path, plan: DrivePlan) -> None:
     added.append(AddedActor(0, camera, 5, (50.0, 0.0, 150.0), (0.0, -5.0, 0.0), "sensor.camera.rgb", _CAMERA))
     tables = {
         carla_log.POSITION: _records(carla_log.POSITION, movers, times_s),
-        carla_log.KINEMATICS: _records(carla_log.KINEMATICS, _of(movers, {1, 2}), times_s),
-        carla_log.VEHICLE: _records(carla_log.VEHICLE, _of(movers, {1}), times_s),
-        carla_log.LAMPS: _records(carla_log.LAMPS, _of(movers, {1}), times_s),
+        carla_log.KINEMATICS: _records(carla_log.KINEMATICS, _of_kinds(movers, {1, 2}), times_s),
+        carla_log.VEHICLE: _records(carla_log.VEHICLE, _of_kinds(movers, {1}), times_s),
+        carla_log.LAMPS: _records(carla_log.LAMPS, _of_kinds(movers, {1}), times_s),
         carla_log.BOX: _records(carla_log.BOX, movers, times_s),
         carla_log.LIGHT: _light_records(lights, times_s),
     }
@@ -83,19 +83,19 @@ def _text(text: str) -> bytes:
 
 
 def _added(actor: AddedActor) -> bytes:
-    said = b"".join(struct.pack("<B", _STRING) + _text(name) + _text(value) for name, value in actor.attributes.items())
+    data = b"".join(struct.pack("<B", _STRING) + _text(name) + _text(value) for name, value in actor.attributes.items())
     head = struct.pack("<IB6fI", actor.id, actor.kind, *actor.place, *actor.rotation, 0)
-    return head + _text(actor.blueprint) + struct.pack("<H", len(actor.attributes)) + said
+    return head + _text(actor.blueprint) + struct.pack("<H", len(actor.attributes)) + data
 
 
 def _mover(number: int, mover: Mover) -> AddedActor:
     kind, blueprint = _BLUEPRINTS[mover.category]
-    said = {"role_name": "hero" if number == EGO_ID else "autopilot"}
+    attributes = {"role_name": "hero" if number == EGO_ID else "autopilot"}
     if kind == 1:
-        said["number_of_wheels"] = "2" if mover.category in {"cyclist", "motorcyclist"} else "4"
+        attributes["number_of_wheels"] = "2" if mover.category in {"cyclist", "motorcyclist"} else "4"
     if mover.colour:
-        said["color"] = mover.colour
-    return AddedActor(0, number, kind, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), blueprint, said)
+        attributes["color"] = mover.colour
+    return AddedActor(0, number, kind, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), blueprint, attributes)
 
 
 def _light(plan: DrivePlan, light: Light) -> AddedActor:
@@ -105,7 +105,7 @@ def _light(plan: DrivePlan, light: Light) -> AddedActor:
     )
 
 
-def _of(movers: dict[int, Mover], kinds: set[int]) -> dict[int, Mover]:
+def _of_kinds(movers: dict[int, Mover], kinds: set[int]) -> dict[int, Mover]:
     return {number: mover for number, mover in movers.items() if _BLUEPRINTS[mover.category][0] in kinds}
 
 

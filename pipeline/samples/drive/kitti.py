@@ -69,9 +69,9 @@ def _labels(
         turn = (-np.radians(turn_deg) - np.pi / 2 + np.pi) % (2 * np.pi) - np.pi
         alpha = (turn - np.arctan2(right, ahead) + np.pi) % (2 * np.pi) - np.pi
         numbers = [alpha, *shown, height, width, length, right, CAMERA_M[2], ahead, turn]
-        told = " ".join(f"{number + 0.0:.6f}" for number in numbers)
+        fields = " ".join(f"{number + 0.0:.6f}" for number in numbers)
         word = _WORDS.get(mover.category, "Misc")
-        lines.append((frame, track, f"{frame} {track} {word} {truncated} 0 {told}"))
+        lines.append((frame, track, f"{frame} {track} {word} {truncated} 0 {fields}"))
     return lines
 
 

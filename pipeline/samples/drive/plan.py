@@ -282,7 +282,7 @@ def _plans() -> dict[str, DrivePlan]:
     raw = yaml.load(FilePath(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     plans = {}
     for name, plan in raw.items():
-        ego, *others = (_mover(who, plan, **said) for who, said in plan.pop("movers").items())
+        ego, *others = (_mover(who, plan, **fields) for who, fields in plan.pop("movers").items())
         plans[name] = TypeAdapter(DrivePlan).validate_python({"name": name, "ego": ego, "others": others, **plan})
     return plans
 

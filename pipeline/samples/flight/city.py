@@ -89,20 +89,20 @@ def _ellipse(low: FloatArray, high: FloatArray, share: float) -> FloatArray:
 def _prism(outline: FloatArray, foot: float, top: float, color: Color, *, windows: bool = False) -> Iterator[Facet]:
     """Upright walls over an outline (k, 2), and a flat roof."""
     yield from _walls(outline, outline, foot, top, color, windows)
-    yield Facet(_at(outline, top), color)
+    yield Facet(_at_height(outline, top), color)
 
 
 def _walls(
     lower: FloatArray, upper: FloatArray, foot: float, top: float, color: Color, windows: bool = False
 ) -> Iterator[Facet]:
     """Walls from one outline up to another of as many corners."""
-    below, above = _at(lower, foot), _at(upper, top)
+    below, above = _at_height(lower, foot), _at_height(upper, top)
     for i in range(len(lower)):
         j = (i + 1) % len(lower)
         yield Facet(np.stack([below[i], below[j], above[j], above[i]]), color, windows)
 
 
-def _at(outline: FloatArray, z: float) -> FloatArray:
+def _at_height(outline: FloatArray, z: float) -> FloatArray:
     return np.column_stack([outline, np.full(len(outline), z)])
 
 
@@ -123,7 +123,7 @@ def _domed(low: FloatArray, high: FloatArray, color: Color) -> Iterator[Facet]:
         lower, upper = (_ellipse(base_low, base_high, max(float(np.cos(t)), 0.02)) for t in (a, b))
         z = [roof[2] + (high[2] - roof[2]) * float(np.sin(t)) for t in (a, b)]
         yield from _walls(lower, upper, z[0], z[1], color)
-    yield Facet(_at(_ellipse(base_low, base_high, 0.02), float(high[2])), color)
+    yield Facet(_at_height(_ellipse(base_low, base_high, 0.02), float(high[2])), color)
 
 
 def _pitched(low: FloatArray, high: FloatArray, color: Color, share: float = 0.6) -> Iterator[Facet]:
@@ -131,7 +131,7 @@ def _pitched(low: FloatArray, high: FloatArray, color: Color, share: float = 0.6
     eaves, roof = _split(low, high, share)
     yield from _walls(_rectangle(low, eaves), _rectangle(low, eaves), low[2], eaves[2], color, windows=True)
     dark: Color = (color[0] * 3 // 4, color[1] * 3 // 4, color[2] * 3 // 4)
-    a, b, c, d = _at(_rectangle(roof, high), float(roof[2]))
+    a, b, c, d = _at_height(_rectangle(roof, high), float(roof[2]))
     middle, z = (low + high) / 2, float(high[2])
     if high[0] - low[0] >= high[1] - low[1]:
         a, b, c, d = b, c, d, a
@@ -202,7 +202,7 @@ def _oval(low: FloatArray, high: FloatArray, color: Color) -> Iterator[Facet]:
     yield from _walls(outer, outer, low[2], high[2], color)
     yield from _walls(outer, rim, high[2], high[2], color)
     yield from _walls(rim, field, high[2], low[2] + 1.0, color)
-    yield Facet(_at(field, low[2] + 1.0), _FIELD)
+    yield Facet(_at_height(field, low[2] + 1.0), _FIELD)
 
 
 def _park(low: FloatArray, high: FloatArray, color: Color) -> Iterator[Facet]:
@@ -213,7 +213,7 @@ def _park(low: FloatArray, high: FloatArray, color: Color) -> Iterator[Facet]:
         ((low[0], middle[1] - 1.5), (high[0], middle[1] + 1.5)),
         ((middle[0] - 1.5, low[1]), (middle[0] + 1.5, high[1])),
     ):
-        yield Facet(_at(_rectangle(np.array([*a, 0.0]), np.array([*b, 0.0])), top), _PATH)
+        yield Facet(_at_height(_rectangle(np.array([*a, 0.0]), np.array([*b, 0.0])), top), _PATH)
     rows = [low[1] + 4.0, low[1] + 10.0, high[1] - 10.0, high[1] - 4.0]
     for k, y in enumerate(rows):
         for x in np.arange(low[0] + 4.0 + 4.5 * (k % 2), high[0] - 4.0, _TREES_APART_M).tolist():

@@ -80,7 +80,7 @@ class PanoramaRenderer:
         owners = np.empty((height, width), dtype=np.int64)
         for first in range(0, height, _ROWS):
             rows = slice(first, min(first + _ROWS, height))
-            toward = _toward(heading_deg, np.arange(width), np.arange(height)[rows], width, height)
+            toward = _directions(heading_deg, np.arange(width), np.arange(height)[rows], width, height)
             shot = self._cast(camera, toward)
             self._sharpen(shot, camera, toward, (math.radians(360 / width), math.radians(180 / height)))
             shape = (rows.stop - rows.start, width)
@@ -101,7 +101,7 @@ class PanoramaRenderer:
         left = math.floor(((middle + float(yaw.min()) - _PAD_DEG - heading_deg) / 360.0 + 0.5) * width)
         columns = np.arange(left, left + math.ceil((np.ptp(yaw) + 2 * _PAD_DEG) / 360.0 * width) + 1)[:width]
         rows = np.arange(math.floor((0.5 - high / 180.0) * height), math.ceil((0.5 - low / 180.0) * height))
-        toward = _toward(heading_deg, columns, rows, width, height)
+        toward = _directions(heading_deg, columns, rows, width, height)
         scene = RayScene(self._mesh.vertices, faces)
         return int(scene.meets(_rays(camera, toward)).sum())
 
@@ -202,7 +202,7 @@ class PanoramaRenderer:
         return color
 
 
-def _toward(heading_deg: float, columns: IntArray, rows: IntArray, width: int, height: int) -> Floats:
+def _directions(heading_deg: float, columns: IntArray, rows: IntArray, width: int, height: int) -> Floats:
     """Unit vectors (rows * columns, 3) through the middles of pixels of a panorama."""
     turn = np.radians(heading_deg + ((columns + 0.5) / width - 0.5) * 360.0)
     rise = np.radians((0.5 - (rows + 0.5) / height) * 180.0)[:, None]
@@ -216,14 +216,14 @@ def _rays(start: Floats, toward: Floats) -> npt.NDArray[np.float32]:
     return rays
 
 
-def _along(point: Floats, normal: Floats) -> Floats:
+def _along_m(point: Floats, normal: Floats) -> Floats:
     """Metres along an upright wall."""
     return np.asarray(point[:, 1] * normal[:, 0] - point[:, 0] * normal[:, 1])
 
 
 def _facade(color: Floats, point: Floats, normal: Floats) -> Floats:
     """Walls with rows of windows, their frames, and a band below each row."""
-    across = np.abs(_along(point, normal) % _WINDOW_M[0] / _WINDOW_M[0] - 0.5) * _WINDOW_M[0]
+    across = np.abs(_along_m(point, normal) % _WINDOW_M[0] / _WINDOW_M[0] - 0.5) * _WINDOW_M[0]
     up = point[:, 2] % _WINDOW_M[1]
     upper = point[:, 2] > _WINDOW_M[1] + 0.8
     frame = (across < 0.62) & (up > 0.72) & (up < 2.58) & upper
@@ -233,7 +233,7 @@ def _facade(color: Floats, point: Floats, normal: Floats) -> Floats:
     color *= (1.0 - 0.07 * _grain(point, 0.35))[:, None]
     color[frame] = (226, 224, 218)
     room = _grain(
-        np.floor(np.column_stack([_along(point, normal) / _WINDOW_M[0], up * 0, point[:, 2] / _WINDOW_M[1]])), 1.0
+        np.floor(np.column_stack([_along_m(point, normal) / _WINDOW_M[0], up * 0, point[:, 2] / _WINDOW_M[1]])), 1.0
     )
     color[pane] = np.array((62, 76, 92)) + 46.0 * room[pane, None]
     return color
@@ -241,7 +241,7 @@ def _facade(color: Floats, point: Floats, normal: Floats) -> Floats:
 
 def _glass(color: Floats, point: Floats, normal: Floats, toward: Floats) -> Floats:
     """Panes that mirror some of the sky, with bars."""
-    bars = np.abs(_along(point, normal) % 1.6 - 0.8) > 0.76
+    bars = np.abs(_along_m(point, normal) % 1.6 - 0.8) > 0.76
     mirrored = toward[:, 2] - 2 * (toward * normal).sum(1) * normal[:, 2]
     color += (26.0 * np.clip(mirrored + 0.3, 0, 1))[:, None]
     color[bars] = (56, 58, 62)

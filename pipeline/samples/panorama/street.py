@@ -33,7 +33,7 @@ def built(spot: PlantedSpot) -> StreetScene:
     scene, town = StreetScene(spot.street, spot.along), spot.town
     rng = rng_for("sample panorama street", spot.id)
     if not spot.name:
-        return _wild(scene, spot, rng)
+        return _grassland(scene, spot, rng)
     _town(scene, town)
     _shops(scene, spot, rng)
     _furnish(scene, spot, rng)
@@ -44,7 +44,7 @@ def built(spot: PlantedSpot) -> StreetScene:
     return scene
 
 
-def _wild(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) -> StreetScene:
+def _grassland(scene: StreetScene, spot: PlantedSpot, rng: np.random.Generator) -> StreetScene:
     """Grassland: hills all around, single trees, a pond of gravel or two."""
     for n in range(5):
         turn, far = np.radians(72 * n + float(rng.uniform(-20, 20))), float(rng.uniform(220, 420))

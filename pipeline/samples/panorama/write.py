@@ -113,7 +113,7 @@ def _objects(
         if where.pixels >= _TOLD_PX and far is not None:
             height, width = shot.owners.shape
             share = where.pixels / renderer.alone(camera, heading_deg, width, height, i)
-        said: dict[str, Any] = {
+        record: dict[str, Any] = {
             "id": thing.id,
             "label": thing.label,
             "slot": thing.slot,
@@ -125,7 +125,7 @@ def _objects(
             "distance_m": None if far is None else round(far, 2),
             "visible_share": None if share is None else round(min(share, 1.0), 3),
         }
-        found.append({key: value for key, value in said.items() if value is not None})
+        found.append({key: value for key, value in record.items() if value is not None})
     return found, sorted({entry["label"] for entry in found})
 
 
@@ -138,7 +138,7 @@ def _jpeg(shot: RenderedPanorama, lat: float, lon: float, heading_deg: float) ->
     gps[1], gps[2] = "N" if lat >= 0 else "S", _sexagesimal(abs(lat))
     gps[3], gps[4] = "E" if lon >= 0 else "W", _sexagesimal(abs(lon))
     sides = {"Width": width, "Height": height}
-    said = {
+    fields = {
         "ProjectionType": "equirectangular",
         "PoseHeadingDegrees": f"{heading_deg:g}",
         **{f"FullPano{side}Pixels": str(sides[side]) for side in sides},
@@ -146,7 +146,7 @@ def _jpeg(shot: RenderedPanorama, lat: float, lon: float, heading_deg: float) ->
         "CroppedAreaLeftPixels": "0",
         "CroppedAreaTopPixels": "0",
     }
-    facts = " ".join(f'GPano:{key}="{value}"' for key, value in said.items())
+    facts = " ".join(f'GPano:{key}="{value}"' for key, value in fields.items())
     xmp = (
         '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
         f'<rdf:Description xmlns:GPano="http://ns.google.com/photos/1.0/panorama/" {facts}/></rdf:RDF></x:xmpmeta>'

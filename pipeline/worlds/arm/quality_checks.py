@@ -42,7 +42,7 @@ STEADY: Final = 0.5  # length of the mean of its directions: else it works all a
 def examine(scene: EpisodeScene) -> tuple[Finding, ...]:
     """Doubts about gripper, opening and joints that jump or cannot be, and about the log where its parts disagree."""
     view = ArmView(scene)
-    return (*_jumps(view), *_limits(view), *_carried(view), *_moves_alone(view), *_aside(view), *_reversed(view))
+    return (*_jumps(view), *_limits(view), *_carried(view), *_moves_alone(view), *_works_aside(view), *_reversed(view))
 
 
 def _jumps(view: ArmView) -> Iterator[Finding]:
@@ -120,7 +120,7 @@ def _carried(view: ArmView) -> Iterator[Finding]:
         (away_m, reach_m * turned + moved[..., ~turns].sum(2), CARRIED_OFF_M, "m away"),
         (np.degrees(away_rad), np.degrees(turned), np.degrees(CARRIED_OFF_RAD), "degrees turned"),
     )
-    for away, most, slack, said in checks:
+    for away, most, slack, phrase in checks:
         just_now = np.where(near, np.nan_to_num(away), 0.0).max(1)
         over = np.nan_to_num(away - most - slack - just_now - just_now[:, None], nan=-1.0)
         known = np.isfinite(away).any(1)
@@ -130,7 +130,7 @@ def _carried(view: ArmView) -> Iterator[Finding]:
             message = (
                 f"at {share:.0%} of the times the gripper is where its joints did not carry it: from "
                 f"{view.times_s[rows[first]]:.1f} to {view.times_s[rows[other]]:.1f} s it is {away[first, other]:.3g} "
-                f"{said}, and they carry it {most[first, other]:.3g} at most"
+                f"{phrase}, and they carry it {most[first, other]:.3g} at most"
             )
             remedy = "are joints and places of the same rows, all joints declared, and units those of the columns?"
             yield doubt("gripper_off_joints", LOG, message, remedy, round(share, 3), OFF_SHARE, "share")
@@ -177,23 +177,23 @@ def _moves_alone(view: ArmView) -> Iterator[Finding]:
             begun.append(float(np.nanmin(own)))
     if begun:
         alone, away_m = sum(gap > NEAR_M for gap in begun), max(begun)
-        said = f"{alone} of {len(begun)} movements of things begin while the gripper is {away_m:.2f} m or less away"
+        message = f"{alone} of {len(begun)} movements of things begin while the gripper is {away_m:.2f} m or less away"
         is_off = 2 * alone > len(begun)
     else:
         targets = [row for row in view.targets if known[row].any()]
         if not targets or any_moves.any() or view.facts.success is False:
             return
         away_m = min(float(np.nanmin(gaps[row])) for row in targets)
-        said, is_off = (
+        message, is_off = (
             f"nothing moves, and the gripper comes to {away_m:.2f} m from what is its target",
             away_m > NEAR_M,
         )
     if is_off:
         remedy = "are places of things and of the gripper of one episode, frame, unit and time?"
-        yield doubt("moves_alone", LOG, said, remedy, round(away_m, 3), NEAR_M, "m")
+        yield doubt("moves_alone", LOG, message, remedy, round(away_m, 3), NEAR_M, "m")
 
 
-def _aside(view: ArmView) -> Iterator[Finding]:
+def _works_aside(view: ArmView) -> Iterator[Finding]:
     """A doubt where the gripper works beside or behind the robot: it does not look along x then."""
     off = (view.gripper_m - view.base_m)[:, :2]
     away = np.sqrt((off**2).sum(1))
@@ -273,7 +273,7 @@ def held_against_film(
     if moved.std() < STILL:  # a film of an arm that stands tells nothing
         return
     lags = np.arange(-round(LAG_MAX_S * PICTURES_HZ), round(LAG_MAX_S * PICTURES_HZ) + 1)
-    alike = np.array([_alike(changed, moved, lag) for lag in lags.tolist()])
+    alike = np.array([_lagged_correlation(changed, moved, lag) for lag in lags.tolist()])
     lag_s = lags / PICTURES_HZ
     near = np.abs(lag_s) <= SYNCED_S
     here, best = float(alike[near].max()), int(np.where(near, -1.0, alike).argmax())
@@ -295,7 +295,7 @@ def _steps(times_s: FloatArray, table: FloatArray, ticks: FloatArray) -> FloatAr
     return np.asarray(np.abs(np.diff(rows, axis=0)).sum(1) / max(float(rows.std(0).max(initial=0.0)), 1e-3))
 
 
-def _alike(changed: FloatArray, moved: FloatArray, lag: int) -> float:
+def _lagged_correlation(changed: FloatArray, moved: FloatArray, lag: int) -> float:
     """Correlation of what changes with what moved so many ticks before; -1 where they hardly overlap, or stand."""
     a, b = changed[max(0, lag) : len(changed) + min(0, lag)], moved[max(0, -lag) : len(moved) + min(0, -lag)]
     if len(a) < OVERLAP_S * PICTURES_HZ or min(a.std(), b.std()) < STILL:

@@ -88,8 +88,8 @@ class ArmView:
             for start_s, end_s in finding.stretches or ():
                 if finding.subject == GRIPPER:
                     self.gripper_m[(times_s >= start_s) & (times_s <= end_s)] = np.nan
-        told = None if gripper is None or OPENING in self.doubts else gripper.opening
-        self.opening = _table(told, count, 1)[:, 0]
+        opening = None if gripper is None or OPENING in self.doubts else gripper.opening
+        self.opening = _table(opening, count, 1)[:, 0]
         self.width_m = _table(gripper.width_m if gripper else None, count, 1)[:, 0]
         self.base_m: FloatArray = np.array(arm.base_m if arm and arm.base_m else [np.nan] * 3, dtype=np.float64)
         items = self.facts.items

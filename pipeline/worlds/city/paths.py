@@ -167,7 +167,7 @@ class Paths:
 
         It is looked for within half the reach first, where a quarter of the cells lie: most paths are short.
         """
-        near = self._nearer
+        near = self._shorter
         if near and np.hypot(*(goal - start)[:2]) <= near.reach_m and (found := near.path(start, goal)) is not None:
             return found
         tree = self._from(start)
@@ -183,7 +183,7 @@ class Paths:
         return self.slab.middles(np.stack(row_column, axis=1) + tree.nodes.corner)
 
     @cached_property
-    def _nearer(self) -> Paths | None:
+    def _shorter(self) -> Paths | None:
         """Paths of half the length; None: these are short."""
         return Paths(self.slab, self.reach_m / 2) if self.reach_m >= 2 * _NEAR_M else None
 

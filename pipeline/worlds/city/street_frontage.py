@@ -120,8 +120,8 @@ def street_frontage(city: City, shapes: np.ndarray, lines: StreetLines) -> Stree
     best[own[sure]] = first[own[sure]]
     side[own[sure]] = _sides(lines.shapes[first[own[sure]]], ends[sure])
     outward = np.degrees(np.arctan2(ends[:, 2] - ends[:, 0], ends[:, 3] - ends[:, 1])) % 360
-    told = np.isnan(facing[own])
-    front[own[sure & told]] = outward[sure & told]
+    unknown = np.isnan(facing[own])
+    front[own[sure & unknown]] = outward[sure & unknown]
     return StreetFrontage(best, maybe, side, front, nearest, *_corners(shapes, lines))
 
 

@@ -81,7 +81,7 @@ class CitySight:
         place[chosen] = np.arange(len(chosen))
         offset = (step - 1) // 2
         column, row = np.meshgrid(np.arange(offset, WIDTH, step), np.arange(offset, HEIGHT, step))
-        x, y = _toward(column.ravel(), row.ravel())
+        x, y = _pixel_slopes(column.ravel(), row.ravel())
         pixels, possible = (np.zeros((len(poses), len(chosen)), dtype=np.intp) for _ in range(2))
         for at_once in chunks(len(poses), len(x), _RAYS):
             part = poses[at_once]
@@ -121,7 +121,7 @@ class CitySight:
             pair = np.repeat(np.arange(begin, end), count)
             nth = np.arange(len(pair)) - np.repeat(ends[begin:end] - count - before, count)
             across = rays_of[pair, 0]
-            x, y = _toward(
+            x, y = _pixel_slopes(
                 window.low[pair, 0] + nth % across * step[pair], window.low[pair, 1] + nth // across * step[pair]
             )
             rays = np.empty((len(pair), 6), dtype=np.float32)
@@ -215,7 +215,7 @@ def pixel_rays(pose: FloatArray, width: int = WIDTH, height: int = HEIGHT) -> Ra
     column, row = np.meshgrid(np.arange(width), np.arange(height))
     scale = WIDTH / width
     across, below = (column.ravel() + 0.5) * scale - 0.5, (row.ravel() + 0.5 - height / 2) * scale + HEIGHT / 2 - 0.5
-    x, y = _toward(across, below)
+    x, y = _pixel_slopes(across, below)
     right, down, ahead = camera_axes(pose[None])[0].astype(np.float32)
     rays = np.empty((len(x), 6), dtype=np.float32)
     rays[:, :3] = pose[:3]
@@ -223,7 +223,7 @@ def pixel_rays(pose: FloatArray, width: int = WIDTH, height: int = HEIGHT) -> Ra
     return rays
 
 
-def _toward(column: npt.NDArray[Any], row: npt.NDArray[Any]) -> tuple[Rays, Rays]:
+def _pixel_slopes(column: npt.NDArray[Any], row: npt.NDArray[Any]) -> tuple[Rays, Rays]:
     """Right and down (k,) each, per unit ahead, of rays through the middles of pixels."""
     half = WIDTH / 2 / math.tan(math.radians(FOV_DEG) / 2)
     x, y = (column + (0.5 - WIDTH / 2)) / half, (row + (0.5 - HEIGHT / 2)) / half

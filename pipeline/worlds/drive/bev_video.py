@@ -78,7 +78,7 @@ class _DriveVideo:
 
             if view.facts.frame == "world":
                 self._ground(raster, own, place)
-            self._own(raster, index, place)
+            self._draw_ego(raster, index, place)
             categories = self._actors(raster, index, place)
             lit = bool(((place(self.lights) >= 0) & (place(self.lights) <= (WIDE, SIZE[1]))).all(-1).any())
         else:
@@ -164,7 +164,7 @@ class _DriveVideo:
         if "brake" in lit:
             raster.line(outline[[1, 2]], INK["red"], 3)
 
-    def _own(self, raster: Raster, index: int, place: _Place) -> None:
+    def _draw_ego(self, raster: Raster, index: int, place: _Place) -> None:
         ego = self.view.facts.ego
         own, yaw = self.view.ego_m[index, :2], self.view.ego_yaw_deg[index]
         if ego is not None and ego.box is not None:

@@ -137,7 +137,7 @@ def _drifts(view: DriveView) -> Iterator[Finding]:
     """
     if view.facts.frame != "world":
         return  # where our car's movement is not known, no place about it is
-    times = _every(view.times_s, MOVES_EVERY_S)
+    times = _first_of_each(view.times_s, MOVES_EVERY_S)
     local, yaw = view.relative_m[:, times, :2], np.radians(view.ego_yaw_deg[times])
     axes = np.stack([np.cos(yaw), -np.sin(yaw), np.sin(yaw), np.cos(yaw)], axis=-1).reshape(-1, 2, 2)
     known = np.isfinite(local).all(2) & np.isfinite(axes).all((1, 2))
@@ -161,7 +161,7 @@ def _drifts(view: DriveView) -> Iterator[Finding]:
         ("share", placed + ego_m, way, free, 0.0),
         ("share", placed + ego_m, way, paced, 0.0),
         ("deg", placed + ego_m, turned, free, 0.0),
-        *(("s", *_later(view, times, local, steps), free, steps * step_s) for steps in LATER),
+        *(("s", *_boxes_later(view, times, local, steps), free, steps * step_s) for steps in LATER),
     ):
         counted = known & np.isfinite(base).all(2) & np.isfinite(basis).all((2, 3))
         enough = counted.sum(1) >= STANDS_TIMES
@@ -174,7 +174,7 @@ def _drifts(view: DriveView) -> Iterator[Finding]:
         least_votes = max(JUDGED_MIN, 2 * only_written, AGREE_SHARE * int((votes & (still > STANDS_M)).sum()))
         if only_other < least_votes or (unit == "share" and by[0] < NO_WAY):
             continue
-        off, how = _told(unit, by, late_s)
+        off, how = _fit_in_words(unit, by, late_s)
         if not least.get(unit, 0.0) <= off <= {"m": SHIFT_MAX_M, "s": LATE_MAX_S}.get(unit, np.inf):
             continue
         message = f"{only_other} tracks stand still only {how}, {only_written} only as they are written"
@@ -184,7 +184,7 @@ def _drifts(view: DriveView) -> Iterator[Finding]:
         return
 
 
-def _told(unit: str, by: FloatArray, late_s: float) -> tuple[float, str]:
+def _fit_in_words(unit: str, by: FloatArray, late_s: float) -> tuple[float, str]:
     """How much a fit of `_drifts` moves, in its unit, and in words."""
     if unit == "tracks":
         return 0.0, "with left and right swapped"
@@ -198,7 +198,7 @@ def _told(unit: str, by: FloatArray, late_s: float) -> tuple[float, str]:
     return abs(off_deg), f"if we head {off_deg:.1f} degrees more to the left"
 
 
-def _later(view: DriveView, times: IntArray, local_m: FloatArray, steps: int) -> tuple[FloatArray, FloatArray]:
+def _boxes_later(view: DriveView, times: IntArray, local_m: FloatArray, steps: int) -> tuple[FloatArray, FloatArray]:
     """Boxes (N, T, 2) over ground as they lie about our car so many times later, and how a second more moves them."""
     at = np.clip(np.arange(len(times)) + steps, 0, len(times) - 1)
     outside = at != np.arange(len(times)) + steps
@@ -241,7 +241,7 @@ def _against_the_road(view: DriveView) -> Iterator[Finding]:
     """
     if not view.ego_moves:
         return
-    times = _every(view.times_s, MOVES_EVERY_S)
+    times = _first_of_each(view.times_s, MOVES_EVERY_S)
     rows = np.flatnonzero(np.isin(view.categories.astype(str), sorted(VEHICLES)))
     left_m = view.relative_m[rows][:, times, 1]
     with np.errstate(invalid="ignore"):
@@ -259,7 +259,7 @@ def _against_the_road(view: DriveView) -> Iterator[Finding]:
     road = [shapely.Polygon([(x, y) for x, y, _ in outline]) for outline in view.facts.drivable] or view.lane_polygons
     beside = ~shapely.contains_xy(shapely.union_all(road), *place.T) if road else np.zeros(0, dtype=bool)
     held = [(at, lanes[0]) for at, lanes in enumerate(view.lanes_at(place)) if len(lanes) == 1]
-    against = [abs((yaw[at] - _along(view.facts.lanes[lane]) + 180) % 360 - 180) > 90 for at, lane in held]
+    against = [abs((yaw[at] - _lane_direction_deg(view.facts.lanes[lane]) + 180) % 360 - 180) > 90 for at, lane in held]
     for what, wrong, least in (
         ("moments of movement of others, {} are beside the roads of the map", beside[: moves.sum()], MOMENTS_MIN),
         ("moments of our own movement, {} are beside the roads of the map", beside[moves.sum() :], MOMENTS_MIN),
@@ -275,7 +275,7 @@ def _against_the_road(view: DriveView) -> Iterator[Finding]:
             return
 
 
-def _along(lane: Lane) -> float:
+def _lane_direction_deg(lane: Lane) -> float:
     """Direction of a lane from its start to its end, degrees."""
     (x, y, _), (to_x, to_y, _) = lane.centre[0], lane.centre[-1]
     return float(np.degrees(np.arctan2(to_y - y, to_x - x)))
@@ -336,7 +336,7 @@ def _with_ego(facts: Drive) -> dict[str, Actor | Ego]:
 
 def _velocities(view: DriveView) -> Iterator[Finding]:
     """Tracks whose stated velocity is not that of their places, axis by axis; where most are, all of the log."""
-    steps, said = [], []
+    steps, stated_parts = [], []
     for actor in _with_ego(view.facts).values():
         track = actor.track
         if track.velocity_mps is None or len(track) < JUDGED_MIN:
@@ -344,20 +344,20 @@ def _velocities(view: DriveView) -> Iterator[Finding]:
         place, velocity = track.place_m.array[:, :2], track.velocity_mps.array[:, :2]
         lasted = np.diff(view.times_s[track.first : track.stop])[:, None]
         steps.append(np.diff(place, axis=0) / lasted)
-        said.append((velocity[1:] + velocity[:-1]) / 2)
+        stated_parts.append((velocity[1:] + velocity[:-1]) / 2)
     if not steps:
         return
-    gone, told = np.concatenate(steps), np.concatenate(said)
-    known = np.isfinite(gone).all(1) & np.isfinite(told).all(1) & (np.hypot(*told.T) > MOVING_MPS)
+    gone, stated = np.concatenate(steps), np.concatenate(stated_parts)
+    known = np.isfinite(gone).all(1) & np.isfinite(stated).all(1) & (np.hypot(*stated.T) > MOVING_MPS)
     if (np.hypot(*gone[known].T) < SPEED_MAX_MPS).mean() > WRONG_SHARE:
         known &= np.hypot(*gone.T) < SPEED_MAX_MPS  # jumps, of which `_jumps` tells
     if known.sum() < STANDS_TIMES * JUDGED_MIN:
         return
-    gone, told = gone[known], told[known]
+    gone, stated = gone[known], stated[known]
     for axis, name in enumerate("xy"):
-        if np.sqrt((told[:, axis] ** 2).mean()) < MOVING_MPS / 2:
+        if np.sqrt((stated[:, axis] ** 2).mean()) < MOVING_MPS / 2:
             continue
-        ratio = float((gone[:, axis] * told[:, axis]).sum() / (told[:, axis] ** 2).sum())
+        ratio = float((gone[:, axis] * stated[:, axis]).sum() / (stated[:, axis] ** 2).sum())
         if not WRONG_SHARE <= ratio <= 1 / WRONG_SHARE:
             message = f"along {name} the places change by {ratio:.2f} times the stated velocities"
             remedy = "are places and velocities of one frame, unit and sense of axes?"
@@ -405,7 +405,7 @@ def _sideways(view: DriveView) -> Iterator[Finding]:
     """Vehicles that do not move where they head; where most of a log do not, everything in it."""
     if view.facts.frame != "world":
         return
-    times = _every(view.times_s, MOVES_EVERY_S)
+    times = _first_of_each(view.times_s, MOVES_EVERY_S)
     rows = np.flatnonzero(np.isin(view.categories.astype(str), sorted(VEHICLES | RIDERS)))
     tracks = {str(view.ids[row]): (view.place_m[row, times], view.yaw_deg[row, times]) for row in rows.tolist()}
     if view.ego_moves:
@@ -560,17 +560,17 @@ def beyond(times_s: FloatArray, place_m: FloatArray) -> FloatArray:
 def _overlaps(view: DriveView) -> Iterator[Finding]:
     """Vehicles that stand in one another, and what stands where our own car is."""
     rows = np.flatnonzero(np.isin(view.categories.astype(str), sorted(VEHICLES)))
-    times = _every(view.times_s, OVERLAP_S)
+    times = _first_of_each(view.times_s, OVERLAP_S)
     if not len(rows):
         return
     inside = {row: np.zeros(len(times), dtype=bool) for row in rows.tolist()}
     others: dict[int, int] = {}
     for part in chunks(len(times), len(rows) ** 2, _PAIRS):
-        at, first, second = _within(view, rows, times[part])
+        at, first, second = _in_boxes(view, rows, times[part])
         for time, a, b in zip(at.tolist(), rows[first].tolist(), rows[second].tolist(), strict=True):
             inside[a][part.start + time] = inside[b][part.start + time] = True
             others[a], others[b] = b, a
-    ours = _ours(view, rows, times)
+    ours = _in_ego_box(view, rows, times)
     for index, row in enumerate(rows.tolist()):
         name = str(view.ids[row])
         seen, same = int(view.present[row, times].sum()), int(ours[index].sum())
@@ -587,7 +587,7 @@ def _overlaps(view: DriveView) -> Iterator[Finding]:
 
 def _doubles(view: DriveView) -> Iterator[Finding]:
     """Things of one kind, other than vehicles, that stand at one point: one thing with two tracks."""
-    times = _every(view.times_s, OVERLAP_S)
+    times = _first_of_each(view.times_s, OVERLAP_S)
     for category in sorted(set(view.categories.tolist()) - VEHICLES):
         rows = np.flatnonzero(view.categories == category)
         place = view.place_m[rows][:, times]
@@ -607,7 +607,7 @@ def _overlap(view: DriveView, row: int, other: str, both: BoolArray, times: IntA
     return found.model_copy(update={"stretches": _stretches(view.times_s[times], both)})
 
 
-def _within(view: DriveView, rows: IntArray, times: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+def _in_boxes(view: DriveView, rows: IntArray, times: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Where the middle of a vehicle is in the box of another: which time, which one, in which other, (k,) each.
 
     All are places among ``times`` and ``rows``.
@@ -625,7 +625,7 @@ def _within(view: DriveView, rows: IntArray, times: IntArray) -> tuple[IntArray,
     return at[found], inner[found], outer[found]
 
 
-def _ours(view: DriveView, rows: IntArray, times: IntArray) -> BoolArray:
+def _in_ego_box(view: DriveView, rows: IntArray, times: IntArray) -> BoolArray:
     """At which times the middle of a vehicle is in our own car's box, or at its point; (rows, times)."""
     relative = view.relative_m[rows][:, times][..., :2]
     facts: Drive = view.facts
@@ -637,7 +637,7 @@ def _ours(view: DriveView, rows: IntArray, times: IntArray) -> BoolArray:
     return np.asarray((np.abs(relative - middle) <= size / 2).all(-1))
 
 
-def _every(times_s: FloatArray, step_s: float) -> IntArray:
+def _first_of_each(times_s: FloatArray, step_s: float) -> IntArray:
     """The first index in each so many seconds."""
     _, first = np.unique((times_s / step_s + 1e-6).astype(np.int64), return_index=True)
     return np.asarray(first)

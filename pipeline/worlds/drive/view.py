@@ -343,8 +343,8 @@ class DriveView:
         owner = self.facts.ego if name == EGO else self.facts.actors[self.row(name)]
         if owner is None or owner.lamps is None:
             return None
-        said = [lamps.lit for lamps in owner.lamps if lamps.index <= index]
-        return said[-1] if said else None
+        states = [lamps.lit for lamps in owner.lamps if lamps.index <= index]
+        return states[-1] if states else None
 
 
 def _laid_out(track: ActorTrack, box: VehicleBox | None, count: int) -> tuple[FloatArray, FloatArray]:

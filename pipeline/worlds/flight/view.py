@@ -108,8 +108,8 @@ R = TypeVar("R", bound=FlightRules)
 
 def _is_bare(label: str, sort: str | None) -> bool:
     """Whether a label is a noun alone, "the storage tank" or "the tallest building", and so fits what no log has."""
-    said = _RANKED.match(label)
-    noun = label[said.end() :].casefold() if said else ""
+    ranked = _RANKED.match(label)
+    noun = label[ranked.end() :].casefold() if ranked else ""
     return bool(noun) and (" " not in noun or noun in _NOUNS or noun == (sort or "").casefold())
 
 
@@ -126,10 +126,10 @@ def _told_apart(flight: Flight) -> Flight:
         if mark.label and _is_bare(mark.label, mark.sort):
             broken = first_broken(named_rules(shown, NamedThing(mark.label, mark.sort or "thing")))
             why |= {mark.label: broken.rejection()} if broken else {}
-    told = [why.get(m.label or "") or why.get((m.label or "").partition(BESIDE)[2]) for m in flight.landmarks]
+    reasons = [why.get(m.label or "") or why.get((m.label or "").partition(BESIDE)[2]) for m in flight.landmarks]
     landmarks = [
         mark if reason is None else mark.model_copy(update={"label": None, "proof": (), "unnameable_reason": reason})
-        for mark, reason in zip(flight.landmarks, told, strict=True)
+        for mark, reason in zip(flight.landmarks, reasons, strict=True)
     ]
     return flight.model_copy(update={"landmarks": tuple(landmarks)})
 
@@ -238,8 +238,8 @@ class FlightView(Generic[R]):
 
     def doubt(self, needs: frozenset[Need]) -> Rejection | None:
         """The first doubt about the log as a whole that touches these facts."""
-        told = (d for d in self._doubts if d.name not in TOUCHES or TOUCHES[d.name] & needs)
-        first = next(told, None)
+        doubts = (d for d in self._doubts if d.name not in TOUCHES or TOUCHES[d.name] & needs)
+        first = next(doubts, None)
         if first is None:
             return None
         return Rejection(reason=first.name, measured=first.measured, limit=first.limit, unit=first.unit)

@@ -71,7 +71,7 @@ class BoxPart(Model):
     def fits(self, box: OrientedBox) -> bool:
         """Whether a box has these values, to `NEAR`."""
         own = {"center_m": box.center, "lengths_m": box.lengths, "axes": box.axes}
-        return all(_near(getattr(self, name), own[name]) for name in self.given)
+        return all(_nearly_equal(getattr(self, name), own[name]) for name in self.given)
 
     def put_into(self, box: OrientedBox) -> OrientedBox:
         """A box with these values in place of its own."""
@@ -133,8 +133,8 @@ class ObjectFix(ScanFix):
         if not self.expect.fits(item.box):
             box = item.box
             now = f"center_m {_rounded(box.center)}, lengths_m {_rounded(box.lengths)}"
-            said = ", ".join(f"{name} {_rounded(getattr(self.expect, name))}" for name in self.expect.given)
-            raise UnexpectedError(f"box of {self.name}: expected {said}, found {now}")
+            expected_text = ", ".join(f"{name} {_rounded(getattr(self.expect, name))}" for name in self.expect.given)
+            raise UnexpectedError(f"box of {self.name}: expected {expected_text}, found {now}")
 
 
 class BoxFix(ObjectFix):
@@ -187,7 +187,7 @@ class AddObject(ScanFix):
     set: BoxPart
 
     @model_validator(mode="after")
-    def _whole(self) -> AddObject:
+    def _check_complete(self) -> AddObject:
         if self.set.center_m is None or self.set.lengths_m is None:
             raise ValueError("set needs center_m and lengths_m")
         return self
@@ -274,12 +274,12 @@ class SeenFix(ScanFix):
     @property
     def finding(self) -> Finding:
         """What follows for the category: a doubt, or that no model need look at it."""
-        told = f"{self.who} looked at {self.of} in pictures of the video"
+        message = f"{self.who} looked at {self.of} in pictures of the video"
         if self.set == "right":
-            return note(LOOKED_AT, self.of, f"{told}: each is one, and none is missing", "none needed")
+            return note(LOOKED_AT, self.of, f"{message}: each is one, and none is missing", "none needed")
         remedy = "correct the boxes or their names in a fix, then delete this one"
         found = SEEN[self.set]
-        return doubt(self.set, self.of, f"{told}: {found}", remedy, 1, 0, "objects")
+        return doubt(self.set, self.of, f"{message}: {found}", remedy, 1, 0, "objects")
 
 
 SEEN: Final = {
@@ -304,13 +304,13 @@ def fix_scan(scene: IndoorScene, fixes: Sequence[ScanFix]) -> IndoorScene:
     """The scene with all corrections; what its counts and boxes were doubted for is looked at again."""
     facts, video, room = scene.facts, scene.video, scene.facts.room
     renamed = {fix.expect: fix.set for fix in fixes if isinstance(fix, RenameFix)}
-    objects = {(o.category, o.instance): _named(o, renamed.get(o.category, o.category)) for o in facts.objects}
+    objects = {(o.category, o.instance): _with_category(o, renamed.get(o.category, o.category)) for o in facts.objects}
     for fix in fixes:
         at = (fix.of, fix.number) if isinstance(fix, ObjectFix) else ("", 0)
         if isinstance(fix, BoxFix):
             objects[at] = objects[at].model_copy(update={"box": fix.set.put_into(objects[at].box)})
         elif isinstance(fix, CategoryFix):
-            objects[at] = _named(objects[at], fix.set)
+            objects[at] = _with_category(objects[at], fix.set)
         elif isinstance(fix, DropObject):
             del objects[at]
         elif isinstance(fix, RoomAreaFix):
@@ -331,7 +331,7 @@ def fix_scan(scene: IndoorScene, fixes: Sequence[ScanFix]) -> IndoorScene:
     return fixed.model_copy(update={"findings": (*fixed.findings, *again, *seen)})
 
 
-def _named(item: SceneObject, category: str) -> SceneObject:
+def _with_category(item: SceneObject, category: str) -> SceneObject:
     return item if item.category == category else item.model_copy(update={"category": category})
 
 
@@ -396,9 +396,9 @@ def _numbered(objects: Iterable[SceneObject]) -> tuple[SceneObject, ...]:
     return tuple(numbered)
 
 
-def _near(one: object, other: object) -> bool:
+def _nearly_equal(one: object, other: object) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(_near, one, other))
+        return len(one) == len(other) and all(map(_nearly_equal, one, other))
     return isinstance(one, int | float) and isinstance(other, int | float) and abs(one - other) <= NEAR
 
 

@@ -135,9 +135,9 @@ def seen_in(name: str, shown: Shown, fps: float, ask: Ask) -> list[Finding]:
     return found
 
 
-def _differs(one: CategoryPicture, said: str) -> bool:
+def _differs(one: CategoryPicture, answer: str) -> bool:
     """Whether an answer contradicts the boxes: no to what a thing is called, yes to whether there are others."""
-    return said == (YES if one.instance is None else NO)
+    return answer == (YES if one.instance is None else NO)
 
 
 def request(name: str, shown: Shown, backwards: bool) -> Request:
@@ -155,8 +155,8 @@ def request(name: str, shown: Shown, backwards: bool) -> Request:
 
 
 def _answers(name: str, shown: Shown, ask: Ask, *, backwards: bool) -> list[str]:
-    said: Mapping[str, str] = structured(ask(request(name, shown, backwards)))
-    return [said[f"picture_{number}"] for number in range(1, len(shown) + 1)]
+    answers: Mapping[str, str] = structured(ask(request(name, shown, backwards)))
+    return [answers[f"picture_{number}"] for number in range(1, len(shown) + 1)]
 
 
 LOOKING: Final = DescribeSteps[Scan](look_at_scan, calls, is_whole)

@@ -309,13 +309,13 @@ class IndoorView(Generic[R]):
         return BudgetSight(
             min_pixels=observation.min_pixels,
             room=np.maximum(stated, np.bincount(of, minlength=n)),
-            pixels=_least(of, pixels, n, np.iinfo(np.intp).max),
-            most=-_least(of, -pixels, n, 0),
+            pixels=_least_by_category(of, pixels, n, np.iinfo(np.intp).max),
+            most=-_least_by_category(of, -pixels, n, 0),
             shown=np.bincount(of[shown], minlength=n),
-            doubtful=_least(of[doubtful], pixels[doubtful], n, observation.min_pixels),
-            first_seen_s=_least(of, first_seen, n, np.inf),
-            first_shown_s=_least(of, first_shown, n, np.inf),
-            extent_seen=_least(of, extent, n, np.inf),
+            doubtful=_least_by_category(of[doubtful], pixels[doubtful], n, observation.min_pixels),
+            first_seen_s=_least_by_category(of, first_seen, n, np.inf),
+            first_shown_s=_least_by_category(of, first_shown, n, np.inf),
+            extent_seen=_least_by_category(of, extent, n, np.inf),
             frames=observation.budgets[budget],
         )
 
@@ -368,7 +368,7 @@ class IndoorView(Generic[R]):
         return np.asarray(self.categories[first] + " - " + self.categories[second])
 
 
-def _least(of: IntArray, values: npt.NDArray[Any], n: int, start: float) -> npt.NDArray[Any]:
+def _least_by_category(of: IntArray, values: npt.NDArray[Any], n: int, start: float) -> npt.NDArray[Any]:
     """The least value (n,) of each category."""
     found = np.full(n, start, dtype=values.dtype)
     np.minimum.at(found, of, values)

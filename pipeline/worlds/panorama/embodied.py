@@ -206,18 +206,18 @@ class EmbodiedView:
             write_atomically(folder / str(record.image), jpeg_bytes(picture, QUALITY))
         rows = [record.model_dump(mode="json") for record in self._records]
         last = json.dumps({key: rows[-1][key] for key in _TOLD}, ensure_ascii=False) if rows else None
-        told = {"id": question, "answer": last, "environment": self.environment.panorama, "trajectory": rows}
-        raw = json.dumps(told, ensure_ascii=False, indent=1)
+        row = {"id": question, "answer": last, "environment": self.environment.panorama, "trajectory": rows}
+        raw = json.dumps(row, ensure_ascii=False, indent=1)
         write_atomically(folder / "trajectory.json", raw.encode() + b"\n")
 
     def _note(self, action: Action, reply: Mapping[str, Any]) -> None:
         pose, step = self._pose, len(self._records)
-        told = {key: reply.get(key) for key in _TOLD}
-        told["next_action"] = told["next_action"] or action.model_dump(exclude_none=True)
+        note = {key: reply.get(key) for key in _TOLD}
+        note["next_action"] = note["next_action"] or action.model_dump(exclude_none=True)
         image = f"step_{step:03d}.jpg"
         self._pictures.append(self.observe().picture)
         self._records.append(
-            StepRecord(step=step, yaw=pose.yaw_deg, pitch=pose.pitch_deg, zoom=pose.zoom, image=image, **told)
+            StepRecord(step=step, yaw=pose.yaw_deg, pitch=pose.pitch_deg, zoom=pose.zoom, image=image, **note)
         )
 
     def _moved(self, action: Action) -> ViewPose:

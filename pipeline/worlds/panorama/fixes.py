@@ -32,8 +32,8 @@ FIXES: Final[tuple[type[Fix], ...]] = (IndoorFix,)
 def fix_panorama(scene: PanoramaScene, fixes: Sequence[IndoorFix]) -> PanoramaScene:
     """The panorama with all corrections."""
     for fix in fixes:
-        told = scene.facts.source_tags | {"indoor": f"fix {fix.id}"}
-        scene = scene.with_facts(indoor=fix.set, source_tags=told)
+        source_tags = scene.facts.source_tags | {"indoor": f"fix {fix.id}"}
+        scene = scene.with_facts(indoor=fix.set, source_tags=source_tags)
     return scene
 
 

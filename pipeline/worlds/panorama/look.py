@@ -140,12 +140,12 @@ def look_at_panorama(
     objects, complete = merged(sightings)
     agreed = {cue: value for cue, value in cues[0].items() if value == cues[1][cue] != UNCLEAR}
     facts = observed.facts
-    told = {f"cues.{cue}": "two models agree" for cue in agreed if cue not in facts.cues}
+    source_tags = {f"cues.{cue}": "two models agree" for cue in agreed if cue not in facts.cues}
     scene = observed.with_facts(
         objects=objects,
         complete=complete,
         cues=agreed | facts.cues,
-        source_tags=facts.source_tags | told | {"objects": "two models that look at views"},
+        source_tags=facts.source_tags | source_tags | {"objects": "two models that look at views"},
     )
     sure = sum(own.doubt is None for own in objects)
     message = f"two models agree on {sure} of {len(objects)} objects and on {len(agreed)} of {len(cues[0])} cues"
@@ -160,8 +160,8 @@ def is_bare(scene: PanoramaScene) -> bool:
 
 def views_of(scene: PanoramaScene) -> tuple[PinholeView, ...]:
     """The views that are looked at: declared ones by their names, then all around, level and tilted both ways."""
-    told = sorted(scene.facts.views, key=lambda own: own.name)
-    declared = (PinholeView(yaw_deg=own.yaw_deg, pitch_deg=own.pitch_deg, fov_deg=own.fov_deg) for own in told)
+    views = sorted(scene.facts.views, key=lambda own: own.name)
+    declared = (PinholeView(yaw_deg=own.yaw_deg, pitch_deg=own.pitch_deg, fov_deg=own.fov_deg) for own in views)
     return (*declared, *LEVEL, *TILTED)
 
 
@@ -284,8 +284,8 @@ def _things(
         tilt = "level" if view.pitch_deg == 0 else f"tilted {'up' if view.pitch_deg > 0 else 'down'}"
         words = prompt.render(where=tilt, labels=labels, slots=slots, colours=colours, most=MOST)
         request = Request((user(words, Image(picture, "image/jpeg")),), things, prompt=prompt.version)
-        said = structured(ask(request))["things"]
-        yield [seen for raw in said[: 4 * MOST] if (seen := _read(raw)) is not None]
+        entries = structured(ask(request))["things"]
+        yield [seen for raw in entries[: 4 * MOST] if (seen := _read(raw)) is not None]
 
 
 def _read(raw: Mapping[str, Any]) -> _Seen | None:

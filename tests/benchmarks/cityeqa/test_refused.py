@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, _drawn, in_view, is_open, made
-from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle, SolvedPath, _every, _steps
+from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle, SolvedPath, _steps, _stops_along
 from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import one_way
 from pipeline.benchmarks.cityeqa.rules import CityRules
@@ -240,9 +240,9 @@ def test_stops_are_as_far_along_a_way_as_a_straight_free_move_leads() -> None:
     free = np.ones((20, 20), dtype=bool)
     free[0:4, 1:20] = False
     way = np.array([*([0.5, y + 0.5, 5.0] for y in range(5)), *([x + 0.5, 4.5, 5.0] for x in range(1, 13))])
-    assert _every(Slab(5.0, free, np.zeros(2)), way)[:, :2].tolist() == [[0.5, 4.5], [10.5, 4.5], [12.5, 4.5]]
-    assert _every(Slab(5.0, free | True, np.zeros(2)), way)[:, :2].tolist() == [[6.5, 4.5], [12.5, 4.5]]
-    assert _every(Slab(5.0, free, np.zeros(2)), way[:1]).shape == (0, 3)
+    assert _stops_along(Slab(5.0, free, np.zeros(2)), way)[:, :2].tolist() == [[0.5, 4.5], [10.5, 4.5], [12.5, 4.5]]
+    assert _stops_along(Slab(5.0, free | True, np.zeros(2)), way)[:, :2].tolist() == [[6.5, 4.5], [12.5, 4.5]]
+    assert _stops_along(Slab(5.0, free, np.zeros(2)), way[:1]).shape == (0, 3)
 
 
 def test_places_are_drawn_in_each_eighth_of_the_compass_and_third_of_the_distance() -> None:

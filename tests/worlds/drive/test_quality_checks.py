@@ -397,7 +397,7 @@ def test_who_is_within_whom_is_what_shapely_says() -> None:
     yaw = rng.uniform(-180, 180, (30, 5))
     view: Any = SimpleNamespace(place_m=place, size_m=size, yaw_deg=yaw)
     rows, times = np.arange(2, 29), np.array([0, 2, 4])
-    found = {tuple(int(n) for n in one) for one in zip(*quality_checks._within(view, rows, times), strict=True)}
+    found = {tuple(int(n) for n in one) for one in zip(*quality_checks._in_boxes(view, rows, times), strict=True)}
     plain = set()
     for t, time in enumerate(times):
         for b, outer in enumerate(rows):
@@ -427,9 +427,9 @@ def test_who_is_where_our_own_car_is(box_m: Any, inside: list[bool]) -> None:
     about = np.concatenate([relative, np.zeros((5, 1))], axis=1)[:, None]
     view: Any = SimpleNamespace(relative_m=about, facts=SimpleNamespace(ego=SimpleNamespace(box=box)))
     rows, times = np.arange(5), np.array([0])
-    assert quality_checks._ours(view, rows, times)[:, 0].tolist() == inside
+    assert quality_checks._in_ego_box(view, rows, times)[:, 0].tolist() == inside
     view.facts.ego = None
-    assert not quality_checks._ours(view, rows, times).any()
+    assert not quality_checks._in_ego_box(view, rows, times).any()
 
 
 @pytest.mark.parametrize(
@@ -442,7 +442,7 @@ def test_who_is_where_our_own_car_is(box_m: Any, inside: list[bool]) -> None:
     ],
 )
 def test_the_first_of_each_step(times_s: list[float], step_s: float, first: list[int]) -> None:
-    assert quality_checks._every(np.array(times_s), step_s).tolist() == first
+    assert quality_checks._first_of_each(np.array(times_s), step_s).tolist() == first
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def _raw(view: CityView, task: RawTask, sorted_in: bool) -> RawQuestion:
     known = task.target is not None and task.target in view.index
     i = view.index.get(task.target or "", 0)
     answer = task.answer.casefold()
-    phrases = tuple(p for p in view.phrases(i) if known and not _says(p, answer))
+    phrases = tuple(p for p in view.phrases(i) if known and not _gives_answer(p, answer))
     kind = answer_type(task.question, task.answer)
     return RawQuestion(
         kind=WRITTEN,
@@ -191,7 +191,7 @@ def _raw(view: CityView, task: RawTask, sorted_in: bool) -> RawQuestion:
         phrases=phrases,
         part="",
         answer=task.answer,
-        others=_others(view, i, kind, answer),
+        others=_other_answers(view, i, kind, answer),
         answer_type=kind,
         shown=(i,),
         pixels_min=view.rules.pixels_min // 4,
@@ -206,12 +206,12 @@ def _raw(view: CityView, task: RawTask, sorted_in: bool) -> RawQuestion:
     )
 
 
-def _says(phrase: Phrase, answer: str) -> bool:
+def _gives_answer(phrase: Phrase, answer: str) -> bool:
     """Whether what the target is called tells the answer."""
     return any(part is not None and part.casefold() == answer for part in (phrase.noun, phrase.colour, phrase.name))
 
 
-def _others(view: CityView, i: int, kind: str, answer: str) -> tuple[str, ...]:
+def _other_answers(view: CityView, i: int, kind: str, answer: str) -> tuple[str, ...]:
     """Other answers that people or things of the city have."""
     if kind == YES_OR_NO:
         return ANSWERS
@@ -333,7 +333,7 @@ class EqaTask(CaseTask[CityView]):
                 break
         for place, raw in enumerate(waiting, start=tried + 1):
             yield _refused(raw, rule("more_than_are_tried", place, "<=", tried, "raw tasks"))
-        yield from _asked(view, sorted((one for one in seen if one.raw.key in solved), key=_tile), solved)
+        yield from _asked_cases(view, sorted((one for one in seen if one.raw.key in solved), key=_tile), solved)
 
 
 def _supplemented(
@@ -369,7 +369,7 @@ def _supplemented(
     return solved
 
 
-def _asked(
+def _asked_cases(
     view: CityView, seen: Sequence[ObservedTask], solved: Mapping[tuple[str, ...], Sequence[SolvedTask]]
 ) -> Iterator[Case]:
     """Cases of what can be solved from enough starts, even over the answers."""

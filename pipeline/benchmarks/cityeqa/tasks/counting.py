@@ -75,7 +75,7 @@ def gathered(view: CityView) -> Iterator[CountedGroup]:
         if place.kind in PLACES and place.outline is not None:
             yield from inside(view, i, others)
         elif place.kind in CENTRES:
-            yield from _near(view, i, others)
+            yield from _groups_near(view, i, others)
         if place.kind in FRONTED and place.facing_deg is not None:
             yield from in_front(view, i, kinds)
 
@@ -97,7 +97,7 @@ def inside(view: CityView, i: int, kinds: Sequence[str], known: Collection[str] 
         yield _gathered(view, i, kind, None, others, shapely.covers(shape, points), doubtful, unsure)
 
 
-def _near(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[CountedGroup]:
+def _groups_near(view: CityView, i: int, kinds: Sequence[str]) -> Iterator[CountedGroup]:
     within = view.rules.near_m
     about = view.around(i, max(within) + 2 * _widest_m(view))
     distance = dict(zip(about.tolist(), view.distance_m(i, about).tolist(), strict=True))
@@ -353,10 +353,10 @@ class Existence(EqaTask):
         for i in view.targets(*(view.kinds & HAVING)):
             for trait in HAS:
                 if trait in view.things[i].traits:
-                    yield _has(view, i, trait)
+                    yield _trait_question(view, i, trait)
 
 
-def _has(view: CityView, i: int, trait: str) -> RawQuestion:
+def _trait_question(view: CityView, i: int, trait: str) -> RawQuestion:
     """Whether a thing has what its own entry on the map says that it has, or has not."""
     thing = view.things[i]
     about = view.among(view.around(i, AT_M), trait)

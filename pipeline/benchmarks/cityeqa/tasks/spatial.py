@@ -71,7 +71,7 @@ class SpatialReasoning(EqaTask):
     def raws(self, view: CityView) -> Iterator[RawQuestion]:
         """All of these, for things that have one name in their surroundings."""
         for kind in (SIGNBOARD, SHOP):
-            yield from self._beside(view, kind)
+            yield from self._questions_beside(view, kind)
         yield from next_to(view)
         named: dict[int, bool] = {}
         for i in (i for i in view.targets(*NAMED) if _has_a_name(view, i)):
@@ -79,16 +79,16 @@ class SpatialReasoning(EqaTask):
             for j in about:
                 if j not in named:
                     named[j] = _has_a_name(view, j)
-            lone = _lone(view, i, [j for j in about if named[j]])
+            lone = _unique_names(view, i, [j for j in about if named[j]])
             near = list(lone)
             for j in near:
                 yield _bearing(view, i, j, lone[j])
-            yield from _nearer(view, i, near, lone)
+            yield from _nearer_questions(view, i, near, lone)
             yield from street_questions(view, i, near, lone)
             yield from tallest(view, i)
         yield from across(view)
 
-    def _beside(self, view: CityView, kind: str) -> Iterator[RawQuestion]:
+    def _questions_beside(self, view: CityView, kind: str) -> Iterator[RawQuestion]:
         own = [i for i in view.of_kind(kind).tolist() if view.things[i].facing_deg is not None]
         colours = colours_of(view, own)
         facing = [(i, side) for i in view.targets(kind) if view.things[i].facing_deg is not None for side in SIDES]
@@ -261,7 +261,7 @@ def _has_a_name(view: CityView, i: int) -> bool:
     return not thing.noun == thing.kind == BUILDING
 
 
-def _lone(view: CityView, i: int, near: list[int]) -> dict[int, Phrase]:
+def _unique_names(view: CityView, i: int, near: list[int]) -> dict[int, Phrase]:
     """Names of some things near a thing: those that nothing else about it, nor the thing itself, may be called."""
     about = np.append(view.around(i, 2 * view.rules.bearing_gap_m[1]), i)
     found, once = {}, dict[Phrase, bool]()
@@ -300,7 +300,7 @@ def _bearing(view: CityView, i: int, j: int, called: Phrase) -> RawQuestion:
     )
 
 
-def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) -> Iterator[RawQuestion]:
+def _nearer_questions(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) -> Iterator[RawQuestion]:
     """Which of two is nearer. Each of a pair is so as often as the other, and a pair is always said in one order.
 
     So neither a word nor a place in the question tells anything: one thing that is asked of lies by either of them.
@@ -318,8 +318,8 @@ def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) ->
         if lone[one] == lone[other]:
             continue
         ids = (view.things[one].id, view.things[other].id)
-        said = (lone[one].definite, lone[other].definite)
-        pair = sorted(said)
+        names = (lone[one].definite, lone[other].definite)
+        pair = sorted(names)
         swap = bool(rng_for(view.scene.id, *pair, "order").integers(2))
         fields = dict(zip(("one", "other"), pair[::-1] if swap else pair, strict=True))
         yield question_about(
@@ -329,8 +329,8 @@ def _nearer(view: CityView, i: int, near: list[int], lone: dict[int, Phrase]) ->
             operands=tuple(sorted(ids)),
             part="ask_nearer",
             fields=fields,
-            answer=said[0],
-            others=said,
+            answer=names[0],
+            others=names,
             pixels_min=view.rules.pixels_min // 2,
             about=(one, other),
             checks=(

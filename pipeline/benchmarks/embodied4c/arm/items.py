@@ -88,10 +88,10 @@ def material(view: ArmExam) -> Iterator[ExamCase]:
     known = ANSWERS["arm_mp"]
     for index in view.moments[-1:]:
         for row, name in view.names.items():
-            told = view.facts.items[row].attributes.get("material")
-            if told:
+            stated = view.facts.items[row].attributes.get("material")
+            if stated:
                 one = case(view, "arm_mp", index, (name,), row, thing=name)
-                yield words(one, told, known, known.get(told, ()))
+                yield words(one, stated, known, known.get(stated, ()))
 
 
 def gripper_state(view: ArmExam) -> Iterator[ExamCase]:
@@ -159,18 +159,18 @@ def count(view: ArmExam) -> Iterator[ExamCase]:
         return
     colours = np.array([item.attributes.get("colour", "") for item in view.facts.items], dtype=object)
     alike = [
-        (kind, {field: told}, own == told)
+        (kind, {field: label}, own == label)
         for kind, field, own in (("arm_ct", "thing", view.categories), ("arm_ct_colour", "colour", colours))
-        for told, n in sorted(Counter(own.tolist()).items())
-        if told and n > 1
+        for label, n in sorted(Counter(own.tolist()).items())
+        if label and n > 1
     ]
     for index in view.moments:
         flat = (view.item_m[:, index, :2] - view.gripper_m[index, :2]) * CM
-        for (kind, told, members), (side, (axis, sign)) in product(alike, SIDES.items()):
-            one = case(view, kind, index, (*told.values(), side), **told, side=side)
+        for (kind, label, members), (side, (axis, sign)) in product(alike, SIDES.items()):
+            one = case(view, kind, index, (*label.values(), side), **label, side=side)
             off = sign * flat[members, axis]
             one.require("near_side_border", float(np.abs(off).min()), ">=", GAP_MIN_CM, "cm")
-            one.traits = (*told.values(), side)
+            one.traits = (*label.values(), side)
             yield number(_counting(view, one, index, members), float((off > 0).sum()), "", int(members.sum()))
 
 

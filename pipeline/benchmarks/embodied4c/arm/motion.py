@@ -73,7 +73,7 @@ def between(view: ArmExam) -> Iterator[ExamCase]:
 
 def speed(view: ArmExam) -> Iterator[ExamCase]:
     """M/T: how fast the gripper moves."""
-    shown = np.linalg.norm(_shown(view, view.gripper_m), axis=1)
+    shown = np.linalg.norm(_shown_rates(view, view.gripper_m), axis=1)
     for index in view.moments:
         one = case(view, "arm_mt", index)
         cm = float(view.gripper_speed_mps[index]) * CM
@@ -156,8 +156,8 @@ def _turning(view: ArmExam) -> list[tuple[int, Joint]]:
 
 def _fields(column: int, joint: Joint) -> dict[str, str]:
     """How a joint is spoken of: "joint 4", "the shoulder joint"."""
-    said = joint.name if joint.name.startswith("joint") else f"the {joint.name} joint"
-    return {"joint": said, "place": str(column + 1)}
+    joint_name = joint.name if joint.name.startswith("joint") else f"the {joint.name} joint"
+    return {"joint": joint_name, "place": str(column + 1)}
 
 
 def _dialled(view: ArmExam, one: ExamCase, column: int) -> None:
@@ -187,7 +187,7 @@ def turned(view: ArmExam) -> Iterator[ExamCase]:
 
 def turning(view: ArmExam) -> Iterator[ExamCase]:
     """MD: how fast a joint turns now."""
-    shown = _shown(view, view.angle)
+    shown = _shown_rates(view, view.angle)
     for index in view.moments:
         for column, joint in _turning(view):
             now, lately = (float(np.degrees(rates[index, column])) for rates in (view.angle_rate, shown))
@@ -208,8 +208,8 @@ def reach(view: ArmExam) -> Iterator[ExamCase]:
     for index in view.moments:
         for row, name in view.names.items():
             left = (arm.reach_m - float(np.hypot(*view.item_from_base_m[row, index, :2]))) * CM
-            said = "inside" if left > 0 else "outside"
-            fields = {"thing": name, "said": said, "reach": f"{arm.reach_m * CM:.0f}"}
+            side = "inside" if left > 0 else "outside"
+            fields = {"thing": name, "said": side, "reach": f"{arm.reach_m * CM:.0f}"}
             one = case(view, "arm_cs_reach", index, (name,), row, **fields)
             one.require("foot_in_doubt", float(arm.base_from == DECLARED), ">=", 1, "declared")
             one.require("too_near", abs(left), ">=", NEAR_MIN_CM, "cm")
@@ -218,6 +218,6 @@ def reach(view: ArmExam) -> Iterator[ExamCase]:
             yield number(one, abs(left), "cm")
 
 
-def _shown(view: ArmExam, table: FloatArray) -> FloatArray:
+def _shown_rates(view: ArmExam, table: FloatArray) -> FloatArray:
     """(T, k) rates of a table over the time up to each: what a film that ends there shows."""
     return rate(view.times_s, table, SHOWN_S, until=True)

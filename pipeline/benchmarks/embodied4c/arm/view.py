@@ -161,14 +161,14 @@ def name_thing(view: ArmExam, one: ExamCase, row: int, index: int, words: str | 
     A drawn film covers at most part of it. ``doubles``: how many others of the log have the same words.
     """
     item = view.facts.items[row]
-    told = view.names.get(row, f"the {item.category}") if words is None else words
-    mark = next((word for word in (item.attributes.get("colour"), item.role) if word and word in told), "")
-    one.name(NamedThing(told, item.category, view.seen(view.item_m[row, index]), doubles=doubles, mark=mark))
+    name = view.names.get(row, f"the {item.category}") if words is None else words
+    mark = next((word for word in (item.attributes.get("colour"), item.role) if word and word in name), "")
+    one.name(NamedThing(name, item.category, view.seen(view.item_m[row, index]), doubles=doubles, mark=mark))
     if view.scene.video is None and (letters := unwritten(item.category)):
         one.refuse("name_not_drawn", letters, 0, "letters")
     covered = float(view.covered(index)[row])
     if np.isfinite(covered):
-        one.measured(rule("hidden_in_picture", covered, "<=", view.rules.hidden_max, "share", told))
+        one.measured(rule("hidden_in_picture", covered, "<=", view.rules.hidden_max, "share", name))
 
 
 def in_space(view: ArmExam, one: ExamCase, index: int, *rows: int) -> None:

@@ -138,14 +138,14 @@ def _nearest(
     others[actor] = False
     second = float(np.where(others, gap, np.inf).min())
     needed = max(rules.second_gap_m, rules.second_share * float(gap[actor]))
-    told = [
+    names = [
         rule("too_far", float(gap[actor]), "<=", rules.spoken_m, "m", kind),
         *seen_rules(view, actor, moment),
     ]
-    told.append(all_sure(view, of_kind(view, kind), moment))
+    names.append(all_sure(view, of_kind(view, kind), moment))
     if np.isfinite(second):
-        told.append(rule("another_as_near", second - float(gap[actor]), ">=", needed, "m", kind))
-    return ObjectReference(actor, moment, kind, side, float(gap[actor]), view.scope, tuple(told))
+        names.append(rule("another_as_near", second - float(gap[actor]), ">=", needed, "m", kind))
+    return ObjectReference(actor, moment, kind, side, float(gap[actor]), view.scope, tuple(names))
 
 
 def all_sure(view: DriveExam, kinds: BoolArray, moment: int) -> Measure:
@@ -157,14 +157,14 @@ def seen_rules(view: DriveExam, actor: int, moment: int) -> list[Measure]:
     """That an actor is seen well, as far as the log tells."""
     rules, who = view.rules, str(view.ids[actor])
     size_px, hidden = view.in_film(int(view.moments[moment]))
-    told: tuple[tuple[FloatArray, Callable[[float], Measure]], ...] = (
+    limits: tuple[tuple[FloatArray, Callable[[float], Measure]], ...] = (
         (view.points[:, moment], lambda number: rule("hardly_measured", number, ">=", rules.points_min, "points", who)),
         (view.occluded[:, moment], lambda level: rule("occluded", level, "<=", rules.occluded_max, "level", who)),
         (view.truncated[:, moment], lambda share: rule("truncated", share, "<=", rules.truncated_max, "share", who)),
         (size_px, lambda side: rule("too_small_in_picture", side, ">=", rules.side_px_min, "pixels", who)),
         (hidden, lambda share: rule("hidden_in_picture", share, "<=", rules.hidden_max, "share", who)),
     )
-    return [of(value) for table, of in told if np.isfinite(value := float(table[actor]))]
+    return [of(value) for table, of in limits if np.isfinite(value := float(table[actor]))]
 
 
 def case(

@@ -125,9 +125,9 @@ def _of_lane(view: DriveExam, kind: str) -> Iterator[ExamCase]:
                 accepted = LANE_KINDS.get(lane.kind, (f"{lane.kind} lane",))
                 yield words(one, accepted[0], ("vehicle lane", "bus lane", "bicycle lane"), accepted[1:])
                 continue
-            told = lane.left_mark if side == "left" else lane.right_mark
-            one.require("marking_unknown", float(told is not None), ">=", 1, "markings")
-            yield words(one, f"{told} line", [f"{m} line" for m in marks], (str(told),)) if told else one
+            marking = lane.left_mark if side == "left" else lane.right_mark
+            one.require("marking_unknown", float(marking is not None), ">=", 1, "markings")
+            yield words(one, f"{marking} line", [f"{m} line" for m in marks], (str(marking),)) if marking else one
 
 
 def size(view: DriveExam) -> Iterator[ExamCase]:
@@ -170,24 +170,24 @@ def parked_or_moving(view: DriveExam) -> Iterator[ExamCase]:
 
 def lamps(view: DriveExam) -> Iterator[ExamCase]:
     """ST: which of a vehicle's lamps that tell what it does are lit, where the log records them."""
-    told = {"brake": "the brake lights", "left blinker": "the left blinker", "right blinker": "the right blinker"}
+    phrases = {"brake": "the brake lights", "left blinker": "the left blinker", "right blinker": "the right blinker"}
     for moment, ref in named(view):
         lit = view.lit_at(str(view.ids[ref.actor]), int(view.moments[moment]))
         if lit is None:
             continue
         one = case(view, "st_lamps", moment, (ref.key,), ref, thing=ref.in_words)
         one.traits = (*one.traits, part_of_log(moment, len(view.moments)))
-        shown = [said for lamp, said in told.items() if lamp in lit]
+        shown = [phrase for lamp, phrase in phrases.items() if lamp in lit]
         needs_outline(view, one, ref)
         one.require("several_lamps", len(shown), "<=", 1, "lamps")
-        yield words(one, shown[0] if shown else "none of them", [*told.values(), "none of them"])
+        yield words(one, shown[0] if shown else "none of them", [*phrases.values(), "none of them"])
 
 
 AXES: Final = {"longer": 0, "taller": 2}
 RANKED: Final = 3
 
 
-def _plain(view: DriveExam, moment: int) -> list[ObjectReference]:
+def _nearest_of_kinds(view: DriveExam, moment: int) -> list[ObjectReference]:
     """The nearest of each single kind at a moment that may be spoken of."""
     return [ref for ref in refs(view, moment, sides=False) if len(KINDS[ref.kind]) == 1]
 
@@ -217,8 +217,8 @@ def larger(view: DriveExam) -> Iterator[ExamCase]:
                 one.traits, one.guess = (more, first.kind), larger.side
                 pair_ids = sorted(str(view.ids[ref.actor]) for ref in (first, second))
                 one.facts = (f"{more} of {' and '.join(pair_ids)}",)  # at whatever side they are by then
-                told = larger.side.removesuffix(" of the ego vehicle")
-                accepted = (f"the {larger.kind} {larger.side}", larger.side, told, f"the one {told}")
+                side = larger.side.removesuffix(" of the ego vehicle")
+                accepted = (f"the {larger.kind} {larger.side}", larger.side, side, f"the one {side}")
                 yield words(one, larger.words, (first.words, second.words), accepted)
 
 
@@ -234,7 +234,7 @@ BESIDE_MIN_M: Final = 1.0  # to the side that the directions tell: three pixels 
 def place(view: DriveExam) -> Iterator[ExamCase]:
     """R/P: on which side of another a thing is as seen from our car, and whether it is nearer or farther."""
     for moment in range(len(view.moments)):
-        for pair in combinations(_plain(view, moment), 2):
+        for pair in combinations(_nearest_of_kinds(view, moment), 2):
             first, second = _order(view, moment, *pair)
             one = case(
                 view,
@@ -270,27 +270,27 @@ def place(view: DriveExam) -> Iterator[ExamCase]:
 def ranking(view: DriveExam) -> Iterator[ExamCase]:
     """R/D: three things by their distance from us, closest first."""
     for moment in range(len(view.moments)):
-        for three in combinations(_plain(view, moment), RANKED):
-            told = _order(view, moment, *three)
+        for three in combinations(_nearest_of_kinds(view, moment), RANKED):
+            ordered = _order(view, moment, *three)
             closest = sorted(three, key=lambda ref: ref.gap_m)
-            names = [ref.kind for ref in told]
+            names = [ref.kind for ref in ordered]
             one = case(
                 view,
                 "rd_rank",
                 moment,
-                [ref.key for ref in told],
-                *told,
+                [ref.key for ref in ordered],
+                *ordered,
                 first=f"{names[0]}{view.scope}",
                 second=f"{names[1]}{view.scope}",
                 third=f"{names[2]}{view.scope}",
             )
-            for ref in told:
+            for ref in ordered:
                 one.fact("distance", ref.words, ref.gap_m, "m")
             steps = np.diff([ref.gap_m for ref in closest])
             ratios = [b.gap_m / max(a.gap_m, 0.01) for a, b in pairwise(closest)]
             one.require("distances_alike", float(min(ratios)), ">=", view.rules.distance_ratio_min, "ratio")
             one.require("distances_alike", float(steps.min()), ">=", view.rules.second_gap_m, "m")
-            for ref in told:
+            for ref in ordered:
                 mark(view, one, ref.kind, view.place_m[ref.actor, view.moments[moment]])
             order = [ref.kind for ref in closest]
             yield ranked(one, names, order, (f"the {name}" for name in order))

@@ -152,14 +152,14 @@ def sequence(view: FlightExam) -> Iterator[ExamCase]:
             one.require("barely_a_movement", min(step.margin for step in last), ">=", 1.3, "ratio")
             soon = [step for step in flight.steps if second - 1.0 < step.start_s <= second + 0.5]
             one.require("a_movement_begins", len(soon), "<=", 0, "movements")
-            told = ["; ".join(step.says("ing") for step in last)]
+            answers = ["; ".join(step.says("ing") for step in last)]
             known = sorted({step.says("ing") for step in begun})
             known += [phrase((action,), "ing") for action in SEVEN][: max(0, 3 - len(known))]
             orders = [order for order in product(known, repeat=n) if all(a != b for a, b in pairwise(order))]
             orders.sort(key=lambda order: digest(view.scene.id, f"{second:.2f}", *order))
             others = ["; ".join(order) for order in orders]
             spoken = (", then ".join(step.says("ing") for step in last), ", ".join(step.says("ing") for step in last))
-            yield words(one, told[0], others[:9], spoken)
+            yield words(one, answers[0], others[:9], spoken)
 
 
 def state(view: FlightExam) -> Iterator[ExamCase]:

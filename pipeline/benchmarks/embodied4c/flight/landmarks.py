@@ -104,8 +104,8 @@ def nearest_to(view: FlightExam) -> Iterator[ExamCase]:
         gaps = sorted((flight.places[place].gap_m(flight.places[other]), other) for other in others)
         (first, nearest), (then, _) = gaps[:2]
         label, answer = label_of(view, place), label_of(view, nearest)
-        told = ", ".join(sorted((label_of(view, other) for other in others), key=lambda name: digest(label, name)))
-        one = case(view, "air_tp", second, (label,), place, *others, thing=label, others=told)
+        names = ", ".join(sorted((label_of(view, other) for other in others), key=lambda name: digest(label, name)))
+        one = case(view, "air_tp", second, (label,), place, *others, thing=label, others=names)
         one.facts = (f"gap between {' and '.join(sorted((label, answer)))}",)
         one.require("another_as_near", then - first, ">=", max(3.0, 0.2 * first), "m")
         yield words(one, answer, [label_of(view, other) for other in others], without_article(answer))
@@ -175,20 +175,20 @@ def ranking(view: FlightExam) -> Iterator[ExamCase]:
     for second, index in view.moments:
         gaps = {place: float(view.flight.distance_m[row, index]) for row, place in enumerate(view.flight.pool)}
         for three in combinations(view.flight.pool, 3):
-            told = sorted(three, key=lambda p: digest(view.scene.id, str(second), label_of(view, p)))
-            names = [label_of(view, p) for p in told]
+            ordered = sorted(three, key=lambda p: digest(view.scene.id, str(second), label_of(view, p)))
+            names = [label_of(view, p) for p in ordered]
             closest = sorted(three, key=gaps.__getitem__)
             fields = dict(zip(("first", "second", "third"), names, strict=True))
-            one = case(view, "air_rd", second, names, *told, **fields)
+            one = case(view, "air_rd", second, names, *ordered, **fields)
             # Of each two it tells which is nearer, for as long as it is.
-            pairs = [sorted(pair) for pair in combinations(told, 2)]
+            pairs = [sorted(pair) for pair in combinations(ordered, 2)]
             one.facts = tuple(
                 view.asked_facts.lasting(
                     f"nearer of {label_of(view, a)}, {label_of(view, b)}", second, gaps[a] < gaps[b]
                 )
                 for a, b in pairs
             )
-            for place in told:
+            for place in ordered:
                 one.fact("distance", label_of(view, place), gaps[place], "m")
             ratio = min(gaps[b] / max(gaps[a], 1.0) for a, b in pairwise(closest))
             one.require("distances_alike", ratio, ">=", view.rules.distance_ratio_min, "ratio")
@@ -250,9 +250,9 @@ def _listing(
     count = int(rng.integers(1, max(size, 2)))
     chosen = [*rng.permutation(counted)[:count].tolist(), *rng.permutation(rest)[: size - count].tolist()]
     names = [label_of(view, place) for place in chosen]
-    told = ", ".join(sorted(names, key=lambda name: digest(view.scene.id, str(second), name)))
+    listed = ", ".join(sorted(names, key=lambda name: digest(view.scene.id, str(second), name)))
     places = () if kind == "air_ct_shown" else chosen  # what is not shown is listed, too
-    one = case(view, kind, second, (*about, *names), *places, things=told, **fields)
+    one = case(view, kind, second, (*about, *names), *places, things=listed, **fields)
     one.require("too_few_options", size, ">=", LISTED_MIN, "landmarks")
     one.traits = (str(size), *about)
     return one, count, size

@@ -95,14 +95,14 @@ def system_prompt(domain: str) -> str:
 
 def read_command(domain: str, reply: str) -> Command:
     """The command in a reply: its first JSON object, of arms its first array. Raises ValueError, saying what is bad."""
-    said = without_reasoning(reply)
+    text = without_reasoning(reply)
     try:
         if domain != MANIPULATION:
-            found = next(json_objects(said), None)
+            found = next(json_objects(text), None)
             if found is None:
                 raise ValueError("the reply holds no JSON object")
             return _OBJECTS[domain].model_validate(found)
-        array = _ARRAY.search(said)
+        array = _ARRAY.search(text)
         if array is None:
             raise ValueError("the reply holds no array")
         *joints, gripper = json.loads(array[0]) or [None]
@@ -131,14 +131,14 @@ def carry_out(
     refused = None
     while simulator.time_s - start_s < task.timeout_s and len(log) < steps_max:
         left_s = task.timeout_s - (simulator.time_s - start_s)
-        told = f"{task.instruction}\nYou have {left_s:.1f} s left."
-        told += f"\nYour last command was refused: {refused}" if refused else ""
-        said, at_s, refused = reply(system, StepPrompt(told, simulator.observe)), simulator.time_s, None
-        if not said.strip():
+        prompt = f"{task.instruction}\nYou have {left_s:.1f} s left."
+        prompt += f"\nYour last command was refused: {refused}" if refused else ""
+        answer, at_s, refused = reply(system, StepPrompt(prompt, simulator.observe)), simulator.time_s, None
+        if not answer.strip():
             break
         try:
-            simulator.apply(read_command(task.domain, said))
+            simulator.apply(read_command(task.domain, answer))
         except ValueError as error:
             refused = str(error)
-        log.append({"step": len(log), "time_s": at_s, "reply": said, "refused": refused})
+        log.append({"step": len(log), "time_s": at_s, "reply": answer, "refused": refused})
     return log

@@ -118,18 +118,18 @@ def trial_of_flight(track: FlightTrack) -> Trial:
     )
 
 
-def trial_of_drive(scene: AnyScene, told: KnownRoads, from_s: float) -> Trial:
+def trial_of_drive(scene: AnyScene, known_roads: KnownRoads, from_s: float) -> Trial:
     """A drive: our own car's way, its controls, lamps and collisions where they are recorded.
 
     Lanes are those of a map; leaders and the lines of lights are known where they are declared, and only there.
 
     Args:
         scene: the log.
-        told: what people declare of it.
+        known_roads: what people declare of it.
         from_s: when the trial begins, at which "the nearest ahead" is looked for.
     """
-    if told.map_file is not None:
-        lanes, crossings, drivable = map_of(told.map_file)
+    if known_roads.map_file is not None:
+        lanes, crossings, drivable = map_of(known_roads.map_file)
         mapped = {"lanes": lanes, "crossings": crossings, "drivable": drivable}
         scene = scene.model_copy(update={"facts": scene.facts.model_copy(update=mapped)})
     view = DriveView(scene)
@@ -147,18 +147,18 @@ def trial_of_drive(scene: AnyScene, told: KnownRoads, from_s: float) -> Trial:
     if hits is not None:
         own = [hit.index for hit in hits if EGO in (hit.first, hit.second)]
         events["collision"] = view.times_s[np.array(own, dtype=np.intp)]
-    if told.stop_lines:
-        events["red_light"] = red_lights_s(view, told.stop_lines)
+    if known_roads.stop_lines:
+        events["red_light"] = red_lights_s(view, known_roads.stop_lines)
     place_m = middles_m(view)
     ways = leader_m = leader_lane = None
     if view.facts.lanes and view.ego_moves:
         ways = DriveLanes(view).ways(place_m[known], view.ego_yaw_deg[known], times)
         events["lane_invasion"] = ways.invaded_s
-    if told.leader is not None:
+    if known_roads.leader is not None:
         first = int(np.abs(times - from_s).argmin())
         now = slice(first, first + 1)
         ours = None if ways is None else LaneSequence(ways.lane[now], ways.lane_id[now], ways.invaded_s)
-        row = leader_row(view, told.leader, ours, int(np.flatnonzero(known)[first]))
+        row = leader_row(view, known_roads.leader, ours, int(np.flatnonzero(known)[first]))
         leader_m = view.place_m[row][known]
         if ways is not None:
             leader_lane = DriveLanes(view).against(ways, leader_m, view.yaw_deg[row][known])
@@ -206,7 +206,7 @@ def _column(table: QuantizedSeries, first: int, n: int) -> Any:
     return found
 
 
-def _flights(path: Path, told: KnownRoads, from_s: float) -> dict[str, Callable[[], Trial]]:
+def _flights(path: Path, known_roads: KnownRoads, from_s: float) -> dict[str, Callable[[], Trial]]:
     return {log.name or path.stem: partial(trial_of_flight, assembled.track) for log, assembled in read_tracks(path)}
 
 
@@ -237,10 +237,10 @@ LOGS: Final[Mapping[str, Callable[[Path, KnownRoads, float], dict[str, Callable[
 
 
 def trials_of(
-    path: Path, domain: str, told: KnownRoads | None = None, from_s: float = 0.0
+    path: Path, domain: str, known_roads: KnownRoads | None = None, from_s: float = 0.0
 ) -> dict[str, Callable[[], Trial]]:
     """Readers of each trial of a log of an embodiment, by name. Raises RawDataError for a file that is no log.
 
-    ``told`` and when the trial begins (``from_s``) are those of a drive.
+    ``known_roads`` and when the trial begins (``from_s``) are those of a drive.
     """
-    return LOGS[domain](path, told or KnownRoads(), from_s)
+    return LOGS[domain](path, known_roads or KnownRoads(), from_s)

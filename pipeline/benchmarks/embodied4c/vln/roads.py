@@ -87,7 +87,7 @@ class DriveLanes:
             now = self._goes_on(own, found)
             if now is None and len(found) == 1:
                 now = found[0]
-                step = 0 if own is None else self._beside(own, now)
+                step = 0 if own is None else self._lanes_left(own, now)
                 offset += step
                 if own is not None and _is_solid(own.left_mark if step > 0 else own.right_mark if step < 0 else None):
                     invaded.append(time_s)
@@ -103,7 +103,7 @@ class DriveLanes:
         row = self.lanes.row(own)
         return next((lane for lane in found if lane.id == own.id), next((n for n in found if n.id in row), None))
 
-    def _beside(self, own: Lane, other: Lane) -> int:
+    def _lanes_left(self, own: Lane, other: Lane) -> int:
         """How many lanes to the left another one is, among those next to ours; 0: what joins the two is not known."""
         row = self.lanes.row(own)
         if other.id in self.lanes.neighbours(row, "left"):

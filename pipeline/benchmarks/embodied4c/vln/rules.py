@@ -144,7 +144,7 @@ def drive_far(task: Specification, trial: Trial, place: FloatArray | None) -> Tr
         lane = trial.known("lane")
         left = np.flatnonzero(lane != lane[0])
         trial = trial.between(trial.t_s[0], trial.t_s[left[0] - 1]) if len(left) else trial
-    return _far(task, float(trial.driven_m()[-1]))
+    return _distance_points(task, float(trial.driven_m()[-1]))
 
 
 def follow(task: Specification, trial: Trial, place: FloatArray | None) -> TrialPoints:
@@ -152,10 +152,10 @@ def follow(task: Specification, trial: Trial, place: FloatArray | None) -> Trial
     leader_m = trial.known("leader_m")
     near = np.linalg.norm((leader_m - trial.place_m)[:, :2], axis=1) <= task.number("gap_max_m")
     steps = np.linalg.norm(np.diff(trial.place_m, axis=0), axis=1)
-    return _far(task, float(steps[near[1:] & near[:-1]].sum()))
+    return _distance_points(task, float(steps[near[1:] & near[:-1]].sum()))
 
 
-def _far(task: Specification, driven_m: float) -> TrialPoints:
+def _distance_points(task: Specification, driven_m: float) -> TrialPoints:
     goal = task.number("distance_m")
     points = FULL if driven_m >= goal else graded(goal, goal - driven_m)
     return TrialPoints(points, {"driven_m": driven_m})

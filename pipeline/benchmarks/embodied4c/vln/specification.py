@@ -64,9 +64,9 @@ def specifications(seed: int = 0) -> Mapping[str, Specification]:
     """All tasks by id, in the order of tables 12-14. Raises TemplateError for a file that cannot be read."""
     found: dict[str, Specification] = {}
     try:
-        told = yaml.load(FILE.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+        document = yaml.load(FILE.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
         for domain in DOMAINS:
-            for raw in told[domain]:
+            for raw in document[domain]:
                 ids = raw.pop("ids", None) or [raw.pop("id")]
                 order = rng_for("vln", raw["name"], domain, seed)
                 for i, draw in zip(ids, _turns(raw.pop("draw", {}), len(ids), order), strict=True):
@@ -85,30 +85,30 @@ def _turns(draw: Mapping[str, Sequence[Any]], n: int, rng: np.random.Generator) 
 
 
 def _drawn(raw: dict[str, Any], draw: Mapping[str, Sequence[Any]], rng: np.random.Generator) -> Specification:
-    own = _DRAWS[raw["rule"]](draw, rng) if raw["rule"] in _DRAWS else _each(draw, rng)
+    own = _DRAWS[raw["rule"]](draw, rng) if raw["rule"] in _DRAWS else _draw_each(draw, rng)
     fields = {k: f"{v:g}" if isinstance(v, int | float) else v for k, v in own.items() if not isinstance(v, tuple)}
-    said = raw["instruction"].format(**fields)
-    return Specification(**raw | {"instruction": said[:1].upper() + said[1:], "target": raw["target"] | own})
+    text = raw["instruction"].format(**fields)
+    return Specification(**raw | {"instruction": text[:1].upper() + text[1:], "target": raw["target"] | own})
 
 
-def _one(values: Sequence[Any], rng: np.random.Generator) -> Any:
+def _draw_one(values: Sequence[Any], rng: np.random.Generator) -> Any:
     return values[int(rng.integers(len(values)))]
 
 
-def _each(draw: Mapping[str, Sequence[Any]], rng: np.random.Generator) -> dict[str, Any]:
-    return {name: _one(values, rng) for name, values in draw.items()}
+def _draw_each(draw: Mapping[str, Sequence[Any]], rng: np.random.Generator) -> dict[str, Any]:
+    return {name: _draw_one(values, rng) for name, values in draw.items()}
 
 
 def _steering(draw: Mapping[str, Sequence[Any]], rng: np.random.Generator) -> dict[str, Any]:
-    first = _one(draw["first"], rng)
+    first = _draw_one(draw["first"], rng)
     return {"first": first, "second": _OTHER[first]}
 
 
 def _single_action(draw: Mapping[str, Sequence[Any]], rng: np.random.Generator) -> dict[str, Any]:
     """One movement along one axis, or one turn."""
-    move = _one(draw["move"], rng)
+    move = _draw_one(draw["move"], rng)
     if move.startswith("turn"):
-        turn = _one(draw["turn_deg"], rng) * (1 if move.endswith("left") else -1)
+        turn = _draw_one(draw["turn_deg"], rng) * (1 if move.endswith("left") else -1)
         return {"action": f"{move} by {abs(turn):g} degrees", "offset": (0.0, 0.0, 0.0), "turn_deg": turn}
     way = {
         "ascend": (0, 0, 1),
@@ -118,42 +118,42 @@ def _single_action(draw: Mapping[str, Sequence[Any]], rng: np.random.Generator) 
         "left": (0, 1, 0),
         "right": (0, -1, 0),
     }[move]
-    length = _one(draw["length_m"], rng)
-    said = move if move in ("ascend", "descend") else f"fly {move}"
-    return {"action": f"{said} {length:g} m", "offset": tuple(float(length * w) for w in way), "turn_deg": 0.0}
+    length = _draw_one(draw["length_m"], rng)
+    phrase = move if move in ("ascend", "descend") else f"fly {move}"
+    return {"action": f"{phrase} {length:g} m", "offset": tuple(float(length * w) for w in way), "turn_deg": 0.0}
 
 
 def _sequence(draw: Mapping[str, Sequence[Any]], rng: np.random.Generator) -> dict[str, Any]:
     """A climb, a turn and a straight flight, as in the example of section 8.2."""
-    own = _each(draw, rng)
+    own = _draw_each(draw, rng)
     climb, turn, length = own["climb_m"], own["turn_deg"], own["length_m"]
     along = np.radians(turn)
-    said = (
+    phrases = (
         f"{'ascend' if climb > 0 else 'descend'} {abs(climb):g} m, turn {abs(turn):g}° "
         f"{'left' if turn > 0 else 'right'}, and continue straight for {length:g} m while maintaining altitude"
     )
     offset = (round(length * float(np.cos(along)), 6), round(length * float(np.sin(along)), 6), float(climb))
-    return {"action": said, "offset": offset, "turn_deg": turn}
+    return {"action": phrases, "offset": offset, "turn_deg": turn}
 
 
 def _single_joint(draw: Mapping[str, Sequence[Any]], rng: np.random.Generator) -> dict[str, Any]:
     """The gripper, or one joint by an angle."""
-    move = _one(draw["move"], rng)
+    move = _draw_one(draw["move"], rng)
     if move != "joint":
         return {"action": move, "open": move.startswith("open")}
-    joint, turn = _one(draw["joint"], rng), _one(draw["turn_deg"], rng)
+    joint, turn = _draw_one(draw["joint"], rng), _draw_one(draw["turn_deg"], rng)
     return {"action": f"turn joint {joint} by {turn:+g} degrees, and no other", "joint": joint, "turn_deg": turn}
 
 
 def _axis_sequence(draw: Mapping[str, Sequence[Any]], rng: np.random.Generator) -> dict[str, Any]:
     """One step along each axis of the robot's base, in a drawn order and drawn directions."""
-    step, offset, said = _one(draw["step_m"], rng), np.zeros(3), []
+    step, offset, phrases = _draw_one(draw["step_m"], rng), np.zeros(3), []
     for i in rng.permutation(len(_AXES)):
         axis = list(_AXES)[int(i)]
         back = bool(rng.integers(2))
         offset += step * np.array(_AXES[axis]) * (-1 if back else 1)
-        said.append(f"{step * 100:g} cm {_BACK[axis] if back else axis}")
-    return {"action": f"move the gripper {', then '.join(said)}", "offset": tuple(float(v) for v in offset)}
+        phrases.append(f"{step * 100:g} cm {_BACK[axis] if back else axis}")
+    return {"action": f"move the gripper {', then '.join(phrases)}", "offset": tuple(float(v) for v in offset)}
 
 
 _DRAWS: Final[Mapping[str, Callable[[Mapping[str, Sequence[Any]], np.random.Generator], dict[str, Any]]]] = {

@@ -82,7 +82,8 @@ class NeedTask(SeenTask):
         return [
             j
             for j, seen in enumerate(view.objects)
-            if j != i and (seen.kind in need.all or (_is_unknown_shop(seen) and not any(_on(seen, p) for p in places)))
+            if j != i
+            and (seen.kind in need.all or (_is_unknown_shop(seen) and not any(_is_on(seen, p) for p in places)))
         ]
 
     def none_else(self, view: ErgeoView, i: int, need: Need, *shots: PinholeView) -> bool:
@@ -212,11 +213,11 @@ class Doors:
         high = [j for j, seen in enumerate(view.objects) if seen.name and seen.pitch_low_deg >= ABOVE_DEG]
         low = [j for j, seen in enumerate(view.objects) if seen.kind and seen.pitch_low_deg < ABOVE_DEG]
         self.entrances = entrances
-        over = {i: [j for j in high if _on(view.objects[i], view.objects[j])] for i in entrances}
+        over = {i: [j for j in high if _is_on(view.objects[i], view.objects[j])] for i in entrances}
         self.signs = {
             i: own[0]
             for i, own in over.items()
-            if len(own) == 1 and not any(_on(view.objects[i], view.objects[k]) for k in low)
+            if len(own) == 1 and not any(_is_on(view.objects[i], view.objects[k]) for k in low)
         }
 
     def pairs(self, i: int) -> Iterator[tuple[tuple[PinholeView, PinholeView], list[int]]]:
@@ -296,9 +297,9 @@ class NeedCrossView(NeedTask):
         for need in needs():
             members = [i for i, seen in enumerate(view.objects) if seen.kind in need.serves]
             for i, j in combinations(by_digest(view, self.name, members), 2):
-                yield self._one(view, min(i, j), max(i, j), need)
+                yield self._candidate(view, min(i, j), max(i, j), need)
 
-    def _one(self, view: ErgeoView, i: int, j: int, need: Need) -> Case:
+    def _candidate(self, view: ErgeoView, i: int, j: int, need: Need) -> Case:
         case = self.about_place(view, i, j, need=need)
         own_m, others_m = view.distances_m[[i, j]].tolist()
         ratio = max(own_m, others_m) / min(own_m, others_m)
@@ -324,7 +325,7 @@ def _is_unknown_shop(seen: PanoramaObject) -> bool:
     return seen.kind is None and not SHOPS.isdisjoint(seen.label.casefold().split())
 
 
-def _on(sign: PanoramaObject, place: PanoramaObject) -> bool:
+def _is_on(sign: PanoramaObject, place: PanoramaObject) -> bool:
     """Whether the middle of one object is in the width of another, as a shop's sign is."""
     return abs(float(wrapped(sign.yaw_deg - place.yaw_deg))) <= place.width_deg / 2
 

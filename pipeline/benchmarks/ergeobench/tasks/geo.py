@@ -69,16 +69,16 @@ class GeoLocalization(CaseTask[ErgeoView]):
         case = Case(self.shows, wording=worded(self.template, (view.scene.id, self.shows)))
         for measure in _place_rules(view):
             case.measured(measure)
-        told = {"country": _names(place, "country"), "city": None, "street": None}
+        names = {"country": _names(place, "country"), "city": None, "street": None}
         for level, measures in (("city", _city_rules(view, place)), ("street", _street_rules(view, place))):
             broken = next((m for m in measures if not m.holds), None)
             if broken is None:
-                told[level] = _names(place, level)
+                names[level] = _names(place, level)
                 for measure in measures:
                     case.measured(measure)
             else:
                 case.flags.append(f"{level}_not_told: {broken.name}")
-        shown = self._shown(view)
+        shown = self._shown_views(view)
         show(case, *shown)
         lat, lon = coarse(origin.lat_deg, origin.lon_deg, view.rules.location_precision_m)
         if view.is_out_of_distribution:
@@ -88,13 +88,13 @@ class GeoLocalization(CaseTask[ErgeoView]):
             case.fact("location_precision", "position", view.rules.location_precision_m, "m")
         case.fact("latitude", "position", lat, "deg")
         case.fact("longitude", "position", lon, "deg")
-        answer = json.dumps({**told, "lat": lat, "lon": lon}, ensure_ascii=False)
-        yield case.ask(answer, [json.dumps({"country": name}) for name in _elsewhere(view, place)])
+        answer = json.dumps({**names, "lat": lat, "lon": lon}, ensure_ascii=False)
+        yield case.ask(answer, [json.dumps({"country": name}) for name in _other_countries(view, place)])
 
     def ask_once(self, view: ErgeoView, cases: Iterable[Case]) -> None:
         """There is one candidate."""
 
-    def _shown(self, view: ErgeoView) -> tuple[PictureRef, ...]:
+    def _shown_views(self, view: ErgeoView) -> tuple[PictureRef, ...]:
         if self.shows == "panorama":
             return (WHOLE,)
         if self.shows == "embodied":
@@ -167,7 +167,7 @@ def _names(place: Place, level: str) -> str:
     return f"{PARTS} ".join(dict.fromkeys(name.replace(PARTS, ",") for name in names))
 
 
-def _elsewhere(view: ErgeoView, place: Place) -> list[str]:
+def _other_countries(view: ErgeoView, place: Place) -> list[str]:
     """Countries that it is not, drawn."""
     own = {country(name) for name in _names(place, "country").split(PARTS)}
     others = [name for name in COMMON if country(name) not in own]

@@ -49,7 +49,7 @@ class Perception(SeenTask):
 
     def known(self, view: ErgeoView) -> int:
         """Objects and cues of the slot."""
-        return sum(seen.slot == self.name for seen in view.objects) + len(self._told(view))
+        return sum(seen.slot == self.name for seen in view.objects) + len(self._known_cues(view))
 
     def cases(self, view: ErgeoView) -> Iterator[Case]:
         """Of labels: which is shown, and whether one is; of an attribute: which value, and whether one; of names."""
@@ -60,18 +60,18 @@ class Perception(SeenTask):
                 yield self.word(view, self.about(view, i), "ergeobench/questions/shows_label", label=view.labels[i])
         labels = sorted({view.labels[i] for i in members} & set(view.facts.complete))
         yield from self._presence(view, labels)
-        yield from self._which(view, labels)
+        yield from self._which_cases(view, labels)
         for label in labels:
             yield from self._attributes(view, label)
         yield from self._names(view, members)
 
-    def _told(self, view: ErgeoView) -> dict[str, str]:
+    def _known_cues(self, view: ErgeoView) -> dict[str, str]:
         """The cues of the slot that are known."""
         return {cue: value for cue, value in view.facts.cues.items() if CUES["cues"][cue]["slot"] == self.name}
 
     def _cues(self, view: ErgeoView) -> Iterator[Case]:
         """What the whole scene tells of where it is (table 6), asked of the whole panorama."""
-        for cue, value in sorted(self._told(view).items()):
+        for cue, value in sorted(self._known_cues(view).items()):
             case = Case("cue", cue, wording="")
             self.word(view, case, "ergeobench/questions/cue", question=CUES["cues"][cue]["question"])
             code = view.facts.place.country_code if view.facts.place else None
@@ -99,12 +99,12 @@ class Perception(SeenTask):
                 case.require("no_view_shows_it_alone", len(shows), ">=", 1, "views")
                 yield case.ask(answer, ANSWERS, least=1)
 
-    def _which(self, view: ErgeoView, labels: Sequence[str]) -> Iterator[Case]:
+    def _which_cases(self, view: ErgeoView, labels: Sequence[str]) -> Iterator[Case]:
         """Labels in fixed groups: each is right in a view that shows nothing of the others."""
-        shows = {label: self._lone(view, [label], labels) for label in labels}
+        shows = {label: self._lone_views(view, [label], labels) for label in labels}
         ordered = sorted((label for label in labels if shows[label]), key=lambda x: digest(view.scene.id, "which", x))
         for group in grouped(ordered):
-            found = {label: self._lone(view, [label], group) for label in group}
+            found = {label: self._lone_views(view, [label], group) for label in group}
             alone = [label for label in group if found[label]]
             for label in alone:
                 shot, i = found[label][0]
@@ -113,7 +113,7 @@ class Perception(SeenTask):
                 case.fact("alternatives", label, len(alone), "labels")
                 yield case.ask(label, alone, least=1)
 
-    def _lone(self, view: ErgeoView, own: Sequence[str], group: Sequence[str]) -> list[tuple[PinholeView, int]]:
+    def _lone_views(self, view: ErgeoView, own: Sequence[str], group: Sequence[str]) -> list[tuple[PinholeView, int]]:
         """Views that show an object of some labels whole, and of all others of a group nothing."""
         members = [i for label in own for i in view.of_label(label).tolist() if view.usable(i)]
         others = [i for label in group if label not in own for i in view.may_be(label).tolist()]

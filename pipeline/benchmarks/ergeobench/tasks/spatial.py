@@ -55,7 +55,7 @@ class DepthTask(DistanceTask):
         cases: list[Case] = []
         bins: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         for i in by_digest(view, self.name, range(len(view.objects))):
-            case, place = self._one(view, i)
+            case, place = self._candidate(view, i)
             if case.refusal is None:
                 bins[view.labels[i]][place].append(len(cases))
             cases.append(case)
@@ -70,7 +70,7 @@ class DepthTask(DistanceTask):
                     cases[n].ask(names[place], [names[b] for b in sorted(found)], least=1)
         yield from cases
 
-    def _one(self, view: ErgeoView, i: int) -> tuple[Case, int]:
+    def _candidate(self, view: ErgeoView, i: int) -> tuple[Case, int]:
         """The candidate about an object without its options, and its bin."""
         seen, rules = view.objects[i], view.rules
         case = self.about(view, i, is_named=False)
@@ -104,13 +104,13 @@ class Distance(DistanceTask):
             yaw_deg = [seen.yaw_deg for seen in view.objects]
             pairs = [(i, j) for i, j in combinations(members, 2) if abs(wrapped(yaw_deg[i] - yaw_deg[j])) < FOV_DEG]
             for pair in pairs[:PAIRS]:
-                yield self._one(view, min(pair), max(pair))
+                yield self._candidate(view, min(pair), max(pair))
             if not PAIRS >= len(pairs) > 0:
                 rest = Case(label, wording="")
                 rest.refuse("no_two_in_a_view" if not pairs else "too_many_pairs", len(pairs), PAIRS, "pairs")
                 yield rest
 
-    def _one(self, view: ErgeoView, i: int, j: int) -> Case:
+    def _candidate(self, view: ErgeoView, i: int, j: int) -> Case:
         one, other = view.objects[i], view.objects[j]
         case = self.about(view, i, j)
         rng = self.rng(view, one.id, other.id)
@@ -209,10 +209,10 @@ class Positioning(SeenTask):
                 yield self.unshown(case, TRIES)
                 continue
             self.lay(view, case, shot, members=[i])
-            self._within(view, case, i, shot, answer)
+            self._require_within_cell(view, case, i, shot, answer)
             yield case.ask(answer, CELLS)
 
-    def _within(self, view: ErgeoView, case: Case, i: int, shot: PinholeView, answer: str) -> None:
+    def _require_within_cell(self, view: ErgeoView, case: Case, i: int, shot: PinholeView, answer: str) -> None:
         """Where the object's middle lies, and how far from the next cell."""
         left, right, low, high = view.extent(i, shot).tolist()
         x, y = (left + right) / 2, (low + high) / 2
@@ -300,7 +300,7 @@ class LeftRight(SeenTask):
         able = list(usable(view))
         for i in range(len(view.objects)):
             if i not in able:
-                yield self._one(view, i, None)
+                yield self._candidate(view, i, None)
         done: set[frozenset[int]] = set()
         for i in able:
             one, others = view.objects[i], by_digest(view, f"{self.name} {view.objects[i].id}", able)
@@ -309,11 +309,11 @@ class LeftRight(SeenTask):
             for j in near[:PARTNERS]:
                 if frozenset((i, j)) not in done:
                     done.add(frozenset((i, j)))
-                    yield self._one(view, i, j)
+                    yield self._candidate(view, i, j)
             if not near:
-                yield self._one(view, i, None)
+                yield self._candidate(view, i, None)
 
-    def _one(self, view: ErgeoView, i: int, j: int | None) -> Case:
+    def _candidate(self, view: ErgeoView, i: int, j: int | None) -> Case:
         if j is None:
             case = self.about(view, i)
             self.word(view, case, first=view.objects[i].label, second="?")

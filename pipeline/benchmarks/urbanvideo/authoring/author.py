@@ -70,7 +70,7 @@ class FlightAuthoring(SceneAuthoring[UrbanView]):
         return ObservedFacts(self.view)
 
     @cached_property
-    def _told(self) -> tuple[Sequence[Passage], Extract] | RefusedItemError:
+    def _narration(self) -> tuple[Sequence[Passage], Extract] | RefusedItemError:
         """The narration and what was extracted from it, or why there is none; the model is asked once."""
         try:
             passages = narrate(self.facts, self.models[0], self.shows[0])
@@ -82,9 +82,9 @@ class FlightAuthoring(SceneAuthoring[UrbanView]):
         """The narration, and what was extracted from it. Raises RefusedError."""
         if self.view.scene.video is None:
             raise RefusedItemError(_NO_VIDEO)
-        if isinstance(self._told, RefusedItemError):
-            raise self._told
-        return self._told
+        if isinstance(self._narration, RefusedItemError):
+            raise self._narration
+        return self._narration
 
 
 class UrbanAuthor(ModelAuthor[UrbanView, FlightAuthoring, Target]):

@@ -118,15 +118,15 @@ def measures(item: DraftItem, facts: ObservedFacts, known: Extract, asks: Asks =
 def options(item: DraftItem) -> Iterator[Measure]:
     """Their number; one is right; no two say the same."""
     offered = (item.answer, *item.wrong)
-    said = [tokens(option) for option in offered]
+    words = [tokens(option) for option in offered]
     yield rule("choices_too_few", len(offered), ">=", OPTIONS, "options")
     yield rule("choices_too_many", len(offered), "<=", OPTIONS, "options")
     yield rule("choices_empty", sum(not option.strip() for option in offered), "<=", 0, "options")
     yield rule("choices_not_one_right", sum(bool(_SEVERAL.search(normalized(o))) for o in offered), "<=", 0, "options")
-    yield rule("choices_right_among_wrong", said[1:].count(said[0]), "<=", 0, "options")
+    yield rule("choices_right_among_wrong", words[1:].count(words[0]), "<=", 0, "options")
     same = sum(
         a == b or (says_all_of(x, y) and says_all_of(y, x))
-        for (a, x), (b, y) in combinations(zip(said, offered, strict=True), 2)
+        for (a, x), (b, y) in combinations(zip(words, offered, strict=True), 2)
     )
     yield rule("choices_same_meaning", same, "<=", 0, "pairs of options")
     right = item.answer
@@ -193,9 +193,9 @@ def agreement(item: DraftItem, facts: ObservedFacts, known: Extract, asks: Asks 
         yield from claims(premises, facts, known)
         return
     if known.movements:
-        told = stories(without(item.answer, known.objects))
-        said = [[m for m in story if observable(m, facts)] for story in told]
-        against = sum(not_made(story, known.movements) for story in said)
+        answered = stories(without(item.answer, known.objects))
+        observed = [[m for m in story if observable(m, facts)] for story in answered]
+        against = sum(not_made(story, known.movements) for story in observed)
         yield rule("choices_contradict_movements", against, "<=", 0, "movements")
     off_deg = [
         off
@@ -239,9 +239,9 @@ def only_right(item: DraftItem, facts: ObservedFacts, known: Extract) -> Iterato
         if here and there and here != there:
             off = side_off_deg(wrong, item.question, facts, item.time_s)
             true += off is not None and off <= 0
-        told = [m for story in stories(without(wrong, known.objects)) for m in story if observable(m, facts)]
-        if told and known.movements and not here:
-            true += not not_made(told, known.movements)
+        observed = [m for story in stories(without(wrong, known.objects)) for m in story if observable(m, facts)]
+        if observed and known.movements and not here:
+            true += not not_made(observed, known.movements)
     yield rule("choices_wrong_is_true", true, "<=", 0, "options")
 
 
@@ -282,7 +282,7 @@ def _also_seen(item: DraftItem, facts: ObservedFacts, known: Extract) -> int:
     if (facts.segments and spans(question, facts)) or _WHERE.search(question):
         return 0
     seen = [content(name) for name in known.objects if name not in facts.names]
-    return sum(bool(said := content(wrong)) and any(said <= name for name in seen) for wrong in item.wrong)
+    return sum(bool(words := content(wrong)) and any(words <= name for name in seen) for wrong in item.wrong)
 
 
 def _asks_of_sight(question: str) -> bool:
@@ -293,9 +293,9 @@ def _asks_of_sight(question: str) -> bool:
 def leaks(item: DraftItem) -> Iterator[Measure]:
     """The question holds its right option and no other, or brings options of its own."""
     question = tokens(item.question)
-    told = contains(question, tokens(item.answer)) or content(item.answer) <= content(item.question)
-    told = told and not any(content(wrong) <= content(item.question) for wrong in item.wrong)
-    yield rule("invalid_or_ambiguous_answer_in_question", float(told), "<=", 0, "answers")
+    is_told = contains(question, tokens(item.answer)) or content(item.answer) <= content(item.question)
+    is_told = is_told and not any(content(wrong) <= content(item.question) for wrong in item.wrong)
+    yield rule("invalid_or_ambiguous_answer_in_question", float(is_told), "<=", 0, "answers")
     listed = bool(_LETTERED.search(item.question))
     yield rule("invalid_or_ambiguous_options_in_question", float(listed), "<=", 0, "lists of options")
 
@@ -330,8 +330,8 @@ def relative(item: DraftItem, facts: ObservedFacts) -> DraftItem:
                 side = facts.side_of(COMPASS[re.sub(r"[- ]", "", match["point"].lower())] - heading)
                 if side is None or FACING.search(hidden[: match.start()]):
                     continue
-                said = f"{match['go']} {FLOWN_AS[side]}" if pattern is FLOWN else PLACED_AS[side]
-                text, hidden = (t[: match.start()] + said + t[match.end() :] for t in (text, hidden))
+                phrase = f"{match['go']} {FLOWN_AS[side]}" if pattern is FLOWN else PLACED_AS[side]
+                text, hidden = (t[: match.start()] + phrase + t[match.end() :] for t in (text, hidden))
         return text
 
     return replace(

@@ -73,27 +73,27 @@ _LEFT_OUT: Final = re.compile(
 )
 
 
-def claims(said: Sequence[str], facts: ObservedFacts, known: Extract) -> Iterator[Measure]:
+def claims(texts: Sequence[str], facts: ObservedFacts, known: Extract) -> Iterator[Measure]:
     """Rules that hold the claims of texts against the flight. Nothing is held against what was not observed.
 
     Args:
-        said: the texts; what they only suppose is left alone.
+        texts: the texts; what they only suppose is left alone.
         facts: of the flight.
         known: movements and objects.
     """
     if known.movements:
-        told = [story for text in said for story in stories(without(text, known.objects))]
-        told += [story for text in said[:1] for story in _asked_for(text, said[1:], known)]
-        order = sum(not_made([m for m in story if observable(m, facts)], known.movements) for story in told)
+        narrated = [story for text in texts for story in stories(without(text, known.objects))]
+        narrated += [story for text in texts[:1] for story in _asked_for(text, texts[1:], known)]
+        order = sum(not_made([m for m in story if observable(m, facts)], known.movements) for story in narrated)
         yield rule("invalid_or_ambiguous_order", order, "<=", 0, "movements")
     if facts.segments:
-        yield rule("invalid_or_ambiguous_times", _miscounted(said, facts, known), "<=", 0, "times")
-        yield rule("invalid_or_ambiguous_when", mistimed_s(said, facts, known), "<=", 0, "s")
-        off = max((_size_off(text, facts, known) for text in said), default=0.0)
+        yield rule("invalid_or_ambiguous_times", _miscounted(texts, facts, known), "<=", 0, "times")
+        yield rule("invalid_or_ambiguous_when", mistimed_s(texts, facts, known), "<=", 0, "s")
+        off = max((_size_off(text, facts, known) for text in texts), default=0.0)
         yield rule("hallucination_number", off, "<=", NUMBER_OFF_MAX, "share")
-    counted = sum(_too_many(text, facts, known) for text in said)
+    counted = sum(_too_many(text, facts, known) for text in texts)
     yield rule("hallucination_count", counted, "<=", 0, "things")
-    yield from _places(said, facts)
+    yield from _places(texts, facts)
 
 
 def _asked_for(question: str, answers: Sequence[str], known: Extract) -> Iterator[list[str]]:
@@ -112,10 +112,10 @@ def supposed_instead(question: str) -> list[str]:
     return [match["what"] for pattern in (_INSTEAD, _HAD_NOT, _LEFT_OUT) for match in pattern.finditer(text)]
 
 
-def not_made(said: Sequence[str], made: Sequence[tuple[str, ...]]) -> int:
+def not_made(texts: Sequence[str], made: Sequence[tuple[str, ...]]) -> int:
     """How many movements find no place in the flight after those said before; one stretch may make several at once."""
     missing, at, here = 0, 0, set[str]()
-    for movement in said:
+    for movement in texts:
         for n in range(at, len(made)):
             does = set(MEANT[movement]) & set(made[n]) - (here if n == at else set())
             if does:
@@ -178,10 +178,10 @@ def _runs(movement: str, facts: ObservedFacts) -> int:
     return sum(now and not before for before, now in zip([False, *does], does, strict=False))
 
 
-def _miscounted(said: Sequence[str], facts: ObservedFacts, known: Extract) -> int:
+def _miscounted(texts: Sequence[str], facts: ObservedFacts, known: Extract) -> int:
     """Differences between the times that texts tell of a movement and those at which it was made."""
     off = 0
-    for text in said:
+    for text in texts:
         for sentence in re.split(r"[.;,]\s| and | then | after | before ", normalized(without(text, known.objects))):
             made = [m for m in movements(sentence) if observable(m, facts)]
             times = _TIMES.search(sentence)
@@ -191,11 +191,11 @@ def _miscounted(said: Sequence[str], facts: ObservedFacts, known: Extract) -> in
     return off
 
 
-def mistimed_s(said: Sequence[str], facts: ObservedFacts, known: Extract) -> float:
+def mistimed_s(texts: Sequence[str], facts: ObservedFacts, known: Extract) -> float:
     """How far a movement that is said to begin or to end the flight is from its first or last third."""
     end_s = max(segment.end_s for segment in facts.segments)
     off = 0.0
-    for text in said:
+    for text in texts:
         for sentence in re.split(r"[.;,]\s| then | after | before ", normalized(without(text, known.objects))):
             for movement in movements(sentence):
                 spans = [(s.start_s, s.end_s) for s in facts.segments if set(MEANT[movement]) & set(s.actions)]
@@ -291,17 +291,17 @@ def _number(word: str) -> float:
     return float(NUMBER_OF[word]) if word in NUMBER_OF else float(word)
 
 
-def _places(said: Sequence[str], facts: ObservedFacts) -> Iterator[Measure]:
+def _places(texts: Sequence[str], facts: ObservedFacts) -> Iterator[Measure]:
     """Approaches, leavings, crossings and heights, against the path."""
     rules = facts.view.rules
     come, gone, above = 1.0, 1.0, 0.0
     high, low = 0.0, 0.0
-    for text in said:
+    for text in texts:
         for clause in _clauses(normalized(text)):
             here = described(clause, facts)
             if len(here) != 1 or UNREAL.search(clause) or not len(facts.view.t_s):
                 continue
-            blotted = _blotted(clause, here[0], facts)
+            blotted = _without_landmark(clause, here[0], facts)
             distance = facts.distance_m(here[0])
             mark = facts.flight.landmarks[here[0]]
             height = facts.view.enu_m[:, 2]
@@ -322,7 +322,7 @@ def _places(said: Sequence[str], facts: ObservedFacts) -> Iterator[Measure]:
     yield rule("invalid_or_ambiguous_not_below", low, "<=", 0, "m")
 
 
-def _blotted(clause: str, n: int, facts: ObservedFacts) -> str:
+def _without_landmark(clause: str, n: int, facts: ObservedFacts) -> str:
     """A clause with what names its landmark as underscores."""
     label = str(facts.flight.landmarks[n].label)
     hidden = without(clause, [label])

@@ -167,15 +167,15 @@ def reads(item: DraftItem, asks: Asks, names: Sequence[str]) -> Iterator[Measure
     marks = sum(len(_MARKUP.findall(text)) for text in texts)
     yield rule("invalid_or_ambiguous_markup", marks, "<=", 0, "marks")
     yield rule("invalid_or_ambiguous_not_english", sum(map(_is_foreign, texts)), "<=", 0, "texts")
-    nonsense = sum(_nonsense(text, item.answer) for text in texts[1:])
+    nonsense = sum(_is_nonsense(text, item.answer) for text in texts[1:])
     yield rule("choices_nonsense", nonsense, "<=", 0, "options")
     off = sum(not _on_topic(option, (*names, item.question, item.answer)) for option in item.wrong)
     yield rule("choices_off_topic", off, "<=", OFF_TOPIC_MAX, "options")
     yield rule("invalid_or_ambiguous_other_task", float(not of_form(item.question, asks)), "<=", 0, "questions")
     general = len(_GENERAL.findall(normalized(item.question)))
     yield rule("invalid_or_ambiguous_general", general, "<=", 0, "drones at large")
-    told = _specifics(item.question, names)
-    yield rule("invalid_or_ambiguous_about_nothing", told, ">=", 1, "movements, things or times")
+    specifics = _specifics(item.question, names)
+    yield rule("invalid_or_ambiguous_about_nothing", specifics, ">=", 1, "movements, things or times")
     special = len(content(item.answer) - content(" ".join(EVERYWHERE)))
     yield rule("invalid_or_ambiguous_self_evident", special, ">=", 1, "words")
 
@@ -197,7 +197,7 @@ def _is_foreign(text: str) -> bool:
     return foreign > english and (foreign > 1 or english == 0) and len(words) > 1 and foreign * 5 >= len(words)
 
 
-def _nonsense(option: str, answer: str) -> bool:
+def _is_nonsense(option: str, answer: str) -> bool:
     """No words where the right option has some; a stand-in for an option; keys hit at random."""
     words = re.findall(r"[^\W\d_]+(?:[/'][^\W\d_]+)*", normalized(option))
     if "_" in option:  # a name

@@ -73,16 +73,16 @@ def timing(item: DraftItem, facts: ObservedFacts, known: Extract, asks: Asks) ->
         misplaced = _misplaced(question, facts) + _mispassed(normalized(item.question), facts)
         yield rule("invalid_or_ambiguous_not_then", misplaced, "<=", 0, "movements")
     if known.movements:
-        yield rule("invalid_or_ambiguous_not_directly", _later(question, known, facts), "<=", 0, "movements")
+        yield rule("invalid_or_ambiguous_not_directly", _not_next(question, known, facts), "<=", 0, "movements")
     if not facts.segments:
         return
-    told = _HOW_OFTEN.search(question)
+    match = _HOW_OFTEN.search(question)
     answers = _NUMBER.search(normalized(item.answer))
-    done = _counted(told["what"], facts) if told else None
+    done = _counted(match["what"], facts) if match else None
     if answers and done is not None:
         word = answers["n"]
-        said = _WORDS.get(word, NUMBERS.index(word) if word in NUMBERS else None)
-        yield rule("hallucination_how_often", abs((int(word) if said is None else said) - done), "<=", 0, "times")
+        number = _WORDS.get(word, NUMBERS.index(word) if word in NUMBERS else None)
+        yield rule("hallucination_how_often", abs((int(word) if number is None else number) - done), "<=", 0, "times")
     if asks == "what" and facts.views is not None and is_about_sight(question):
         when = spans(question, facts)
         told_of = _OF_WHAT.search(normalized(item.question))
@@ -91,7 +91,7 @@ def timing(item: DraftItem, facts: ObservedFacts, known: Extract, asks: Asks) ->
         yield rule("hallucination_not_in_view_then", away, "<=", 0, "landmarks")
 
 
-def _later(question: str, known: Extract, facts: ObservedFacts) -> int:
+def _not_next(question: str, known: Extract, facts: ObservedFacts) -> int:
     """Movements that are said to follow directly on another one, and never do."""
     wrong = 0
     for sentence in re.split(r"[.;?]", question):
@@ -146,7 +146,7 @@ def _mispassed(question: str, facts: ObservedFacts) -> int:
 
 def _runs(what: str, facts: ObservedFacts) -> list[Span]:
     """When the movement that some words name is made, neighbours as one; empty where they name none or several."""
-    meant = _meant(what)
+    meant = _movement_of(what)
     if meant is None or not observable(meant[0], facts):
         return []
     found: list[Span] = []
@@ -158,7 +158,7 @@ def _runs(what: str, facts: ObservedFacts) -> list[Span]:
     return found
 
 
-def _meant(what: str) -> tuple[str, ...] | None:
+def _movement_of(what: str) -> tuple[str, ...] | None:
     named = [MEANT[name] for name in dict.fromkeys(str(m.lastgroup).replace("_", " ") for m in MOVEMENT.finditer(what))]
     named = named or [meant for pattern, meant in ANY_SIDE if pattern.search(what)]
     return named[0] if len(named) == 1 else None
@@ -172,7 +172,7 @@ def _follows(first: str, then: str, made: tuple[tuple[str, ...], ...]) -> bool:
 
 def _counted(what: str, facts: ObservedFacts) -> int | None:
     """How often a movement is made that a question names; None where it names none, or several."""
-    meant = _meant(what)
+    meant = _movement_of(what)
     return len(_runs(what, facts)) if meant and observable(meant[0], facts) else None
 
 
@@ -187,7 +187,7 @@ def spans(question: str, facts: ObservedFacts) -> list[Span]:
     early, late = bool(EARLY.search(question)), bool(LATE.search(question))
     for pattern in (_DURING, _AFTER, _BEFORE):
         clause = pattern.search(question)
-        made = _named(clause["what"], facts) if clause else []
+        made = _named_segments(clause["what"], facts) if clause else []
         if not clause or not made:
             continue
         if pattern is _DURING:
@@ -201,7 +201,7 @@ def spans(question: str, facts: ObservedFacts) -> list[Span]:
     return []
 
 
-def _named(clause: str, facts: ObservedFacts) -> list[Segment]:
+def _named_segments(clause: str, facts: ObservedFacts) -> list[Segment]:
     """The segments of the one movement that a clause names."""
     made = [name for name in movements(clause) if name in PHRASES]
     if len(made) != 1:

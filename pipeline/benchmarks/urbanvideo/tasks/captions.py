@@ -163,8 +163,8 @@ def misread(legs: Sequence[CaptionPassage], known: Actions, grounded: bool) -> l
         grounded: whether the drone stands on the ground at first.
     """
     right: Told = tuple(enumerate(legs))
-    wrong = misreadings(right, _ways(legs), partial(_possible, known, grounded), _alike)
-    return [tuple(leg for _, leg in told) for told in wrong]
+    wrong = misreadings(right, _ways(legs), partial(_possible, known, grounded), _overlap)
+    return [tuple(leg for _, leg in passages) for passages in wrong]
 
 
 def _ways(legs: Sequence[CaptionPassage]) -> list[Misreading[Told]]:
@@ -190,17 +190,17 @@ def _kind(leg: CaptionPassage) -> tuple[list[Action], str]:
     return sorted(leg.actions.union(*(change(leg.actions) for change in _CHANGES))), leg.toward or ""
 
 
-def _opposite(movement: int, change: Change, told: Told) -> Told:
-    return tuple((i, leg._replace(actions=change(leg.actions)) if i == movement else leg) for i, leg in told)
+def _opposite(movement: int, change: Change, passages: Told) -> Told:
+    return tuple((i, leg._replace(actions=change(leg.actions)) if i == movement else leg) for i, leg in passages)
 
 
-def _exchanged(place: int, told: Told) -> Told:
-    return (*told[:place], told[place + 1], told[place], *told[place + 2 :])
+def _exchanged(place: int, passages: Told) -> Told:
+    return (*passages[:place], passages[place + 1], passages[place], *passages[place + 2 :])
 
 
-def _possible(known: Actions, grounded: bool, told: Told) -> bool:
+def _possible(known: Actions, grounded: bool, passages: Told) -> bool:
     """Whether the log can tell all of it, no movement is split in two, and a drone on the ground first ascends."""
-    actions = [leg.actions for _, leg in told]
+    actions = [leg.actions for _, leg in passages]
     if any(a == b for a, b in pairwise(actions)) or not all(a <= known for a in actions):
         return False
     return not grounded or _begins_upwards(actions)
@@ -222,7 +222,7 @@ def _chains(view: UrbanView) -> list[tuple[int, int]]:
     return [*pairwise(ends), (ends[-1], len(view.steps))]
 
 
-def _alike(a: Told, b: Told) -> bool:
+def _overlap(a: Told, b: Told) -> bool:
     """Whether one reading says no more than a part of the other, so that both may be called right."""
     return all(overlap(one.actions, other.actions) for (_, one), (_, other) in zip(a, b, strict=True))
 

@@ -100,7 +100,7 @@ def _located(view: UrbanView, case: FlightCase, place: int, index: int) -> tuple
     (left, right), *others = [np.clip(end[:2], -1.0, 1.0).tolist() for end in ends]
     middle = (left + right) / 2
     case.require("outside_picture", abs(middle), "<", 1.0, "half widths", label)  # 1: all of it is beyond an edge
-    third, levelled = _third(middle), bool(np.isfinite(view.places[place].base_m + view.places[place].top_m))
+    third, levelled = _picture_third(middle), bool(np.isfinite(view.places[place].base_m + view.places[place].top_m))
     case.fact("place_in_view", label, middle, "half widths")
     swing = view.heading_swing_deg(index)
     case.require("heading_unsteady", swing, "<=", rules.heading_steady_max_deg, "deg")
@@ -117,9 +117,9 @@ def _located(view: UrbanView, case: FlightCase, place: int, index: int) -> tuple
     # Its lower part may be hidden: then the rest is higher up.
     upper = (height + float(upright[1])) / 2
     margin = min(abs(part - edge / 3) for part in (height, upper) for edge in (-1, 1))
-    margin = margin if _third(upper) == _third(height) else 0.0
+    margin = margin if _picture_third(upper) == _picture_third(height) else 0.0
     case.require("near_third_boundary", margin, ">=", rules.third_margin_min, "half heights", label)
-    return AREAS[_LEVELS[_third(height)], _SIDES[third]], tuple(AREAS.values())
+    return AREAS[_LEVELS[_picture_third(height)], _SIDES[third]], tuple(AREAS.values())
 
 
 RELATED, RELATED_WHERE = "Which element in view", "Which element in view, and in which part of the view,"
@@ -154,7 +154,7 @@ class Association(UrbanTask):
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
         """Every few seconds at which the goal is not in view."""
         found = [self._case(view, *at) for at in view.moments if view.in_view_s(goal_of(view), at[0]) < 0]
-        none = self._none(view)
+        none = self._none_option(view)
         drawn = sorted(
             (case for case in found if case.refusal is None),
             key=lambda case: digest(view.scene.id, self.name, "none", *case.draw),
@@ -169,7 +169,7 @@ class Association(UrbanTask):
             case.wrong.append(none)
         yield from found
 
-    def _none(self, view: UrbanView) -> str:
+    def _none_option(self, view: UrbanView) -> str:
         return f"{_NONE} {view.rules.unrelated_min_m:g} metres of the goal"
 
     def _case(self, view: UrbanView, second: int, index: int) -> _NearGoal:
@@ -193,7 +193,7 @@ class Association(UrbanTask):
             case.fact("surroundings_beside_view", mark.label, unrelated_deg, "deg")
             case.follows_from(ABOUT_GOAL)
             far = [places[i].label for i in wrong]
-            return case.ask(self._none(view), where.crossed(*far[:2]) if where and len(far) > 1 else far)
+            return case.ask(self._none_option(view), where.crossed(*far[:2]) if where and len(far) > 1 else far)
         case = _NearGoal(mark.label, clock(second), RELATED_WHERE if where else RELATED, until_s=second)
         case.shown(view, goal, second)
         case.require("view_just_changed", -view.in_view_s(goal, second), ">=", rules.view_margin_min_s, "s", mark.label)
@@ -281,7 +281,7 @@ def _beside_picture_deg(view: UrbanView, index: int, center: FloatArray, radius_
     return float(np.degrees(np.arccos(np.clip(np.hypot(ahead, np.sin(pitch)), 0.0, 1.0))) - corner_deg)
 
 
-def _third(middle: float) -> int:
+def _picture_third(middle: float) -> int:
     """The third of the picture, from left or from below, in which something -1 to 1 from its middle is."""
     return 0 if middle < -1 / 3 else 2 if middle > 1 / 3 else 1
 

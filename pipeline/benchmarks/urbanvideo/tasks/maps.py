@@ -44,7 +44,7 @@ class CognitiveMap(UrbanTask):
         it or on the way to it is nearer to the path than all other options. A map keeps the landmarks of earlier ones,
         and the wrong maps of a flight are all wrong in the same ways: else the right ones are those that agree.
         """
-        told = StretchSubjects()
+        subjects = StretchSubjects()
         lots = [digest(view.scene.id, self.name, view.places[place].label) for place in view.pool]
         kept: list[int] = []
         drawn: list[tuple[int, FlightCase, Drawing]] = []
@@ -59,7 +59,7 @@ class CognitiveMap(UrbanTask):
         for cut, case, drawing in drawn:
             self._offer(view, case, drawing, swaps)
             if case.refusal is None:  # a map is new where most of its latter half is
-                case.follows_from(told.fact("map", cut / 2, cut))
+                case.follows_from(subjects.fact("map", cut / 2, cut))
             yield case
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
@@ -75,7 +75,7 @@ class CognitiveMap(UrbanTask):
         case.require("path_too_short", extent, ">=", rules.map_extent_min_m, "m")
         case.require("path_unknown", view.untracked_until_s(cut), "<=", rules.untracked_max_s, "s")
         case.require("too_few_landmarks", len(chosen), ">=", 2, "landmarks")
-        path, marks = _upwards(path, marks, _FIRST_WAY * extent)
+        path, marks = _turned_up(path, marks, _FIRST_WAY * extent)
         cells, side = _cells(np.concatenate([marks, path]), rules.map_cells)
         drawing = Drawing(cells[len(marks) :], cells[: len(marks)])
         case.fact("cell", "map", side, "m")
@@ -153,7 +153,7 @@ class Drawing(NamedTuple):
         return ROW_SEPARATOR.join("".join(row) for row in grid.tolist())
 
 
-def _upwards(path: FloatArray, marks: FloatArray, first_m: float) -> tuple[FloatArray, FloatArray]:
+def _turned_up(path: FloatArray, marks: FloatArray, first_m: float) -> tuple[FloatArray, FloatArray]:
     """Path and landmarks about the start, turned so that the first way goes up (+y)."""
     offset = path - path[0]
     gone = np.hypot(*offset.T) >= first_m - 1e-6

@@ -105,7 +105,7 @@ class Proximity(EvenTask):
         yield from unnameable(view)
         if not view.pool:
             return
-        measured, told = np.stack([view.distance_m, *_to_center(view)]), StretchSubjects()
+        measured, subjects = np.stack([view.distance_m, *_to_center(view)]), StretchSubjects()
         for stretch in _stretches(view):
             at = np.flatnonzero((view.t_s >= stretch.start_s) & (view.t_s <= stretch.end))
             pause_s = float(np.diff(np.concatenate([[stretch.start_s], view.t_s[at], [stretch.end]])).max())
@@ -132,7 +132,7 @@ class Proximity(EvenTask):
                     case.require("distance_constant_for_long", still[row], "<=", view.rules.still_share_max, "share")
                 if case.refusal is None:
                     subject = f"{case.operands[0]}: {case.answer}"
-                    case.follows_from(told.fact(subject, stretch.start_s, stretch.end))
+                    case.follows_from(subjects.fact(subject, stretch.start_s, stretch.end))
                 yield case
 
     def _judge(
@@ -150,14 +150,14 @@ class Proximity(EvenTask):
             case.require("distance_changes_too_little", share.max(), "<=", rules.still_max, "share")
         else:
             case.require("distance_changes_too_little", share.min(), ">=", rules.change_min, "share")
-        for name, value in zip(("start", "end", "least", "most"), _four(series), strict=True):
+        for name, value in zip(("start", "end", "least", "most"), _first_last_least_most(series), strict=True):
             case.fact(f"distance_{name}", case.operands[0], float(value), "m")
         case.ask(COURSES[course[0]], COURSES)
 
 
 def change_of(series: FloatArray, change_min: float, still_max: float) -> DistanceChange:
     """Courses of distances (..., n): each must be followed steadily, up to ``still_max`` of the distance."""
-    first, last, low, high = _four(series)
+    first, last, low, high = _first_last_least_most(series)
     falling = series / np.minimum.accumulate(series, axis=-1) - 1 <= still_max
     rising_back = series / np.minimum.accumulate(series[..., ::-1], axis=-1)[..., ::-1] - 1 <= still_max
     rising = np.maximum.accumulate(series, axis=-1) / series - 1 <= still_max
@@ -209,7 +209,7 @@ def idle_share(steps: Sequence[CaptionStep], start_s: float, end_s: float) -> fl
     return sum(max(seconds, 0.0) for seconds in overlap) / (end_s - start_s)
 
 
-def _four(series: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _first_last_least_most(series: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     return series[..., 0], series[..., -1], series.min(-1), series.max(-1)
 
 
@@ -265,8 +265,8 @@ class Duration(UrbanTask):
     def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
         """Whether the first takes longer, and whether more than twice as long."""
         firsts = [sentence(first) for first, _ in operands.to_pylist()]
-        told = [answer.rsplit(", ", 1) for answer in answers.tolist()]
-        named = zip(told, firsts, strict=True)
+        parts = [answer.rsplit(", ", 1) for answer in answers.tolist()]
+        named = zip(parts, firsts, strict=True)
         return np.array(
             [f"{'first' if who == first else 'second'}, {how}" for (who, how), first in named], dtype=object
         )

@@ -61,7 +61,7 @@ class _Next(EvenTask):
 
     def clash(self, view: UrbanView, a: str, b: str) -> bool:
         """One says no more than a part of the other, so that both may be called right."""
-        meant = _meant(view)
+        meant = _movements_by_option(view)
         return overlap(meant[a], meant[b])
 
 
@@ -109,11 +109,11 @@ class SequenceRecall(_Next):
         for event in sorted(found, key=lambda event: event.place):
             case = FlightCase(event.words, draw=(clock(round(event.step.start_s)),))
             case.counted(view, event)
-            yield event, _next(view, case, event.step, view.steps[event.place + 1])
+            yield event, _ask_for_next(view, case, event.step, view.steps[event.place + 1])
 
     def fair(self, view: UrbanView, case: FlightCase, option: str) -> bool:
         """After a movement comes another one, as anybody knows."""
-        return phrase(_meant(view)[option], "ing") != _OF_EVENT.split(case.operands[0])[0]
+        return phrase(_movements_by_option(view)[option], "ing") != _OF_EVENT.split(case.operands[0])[0]
 
 
 class ActionGeneration(_Next):
@@ -148,7 +148,7 @@ class ActionGeneration(_Next):
             else:
                 case.shown(view, goal, cut)
                 require_nearer(view, case, after, goal)
-            yield _next(view, case, before, after)
+            yield _ask_for_next(view, case, before, after)
 
     def led_by(self, view: UrbanView) -> int | None:
         """The goal, where no route is told."""
@@ -160,7 +160,7 @@ class ActionGeneration(_Next):
         if goal is None:
             return True
         done_s = next(step.end_s for step in view.steps if step.end_s >= cut_s)
-        return not may_bring_nearer(view, _meant(view)[option], done_s, goal)
+        return not may_bring_nearer(view, _movements_by_option(view)[option], done_s, goal)
 
     def fields(self, operands: tuple[str, ...], options: tuple[str, ...] | None) -> Operands:
         """The goal or the route in one field."""
@@ -175,7 +175,7 @@ class _AlongRoute(ActionGeneration):
         return None
 
 
-def _next(view: UrbanView, case: FlightCase, before: CaptionStep, after: CaptionStep) -> FlightCase:
+def _ask_for_next(view: UrbanView, case: FlightCase, before: CaptionStep, after: CaptionStep) -> FlightCase:
     """Asks for the movement after another."""
     case.follows_from(*orders(view, (before, after)))
     case.step(view, before)
@@ -190,7 +190,7 @@ def _option(actions: Actions) -> str:
     return sentence(phrase(actions, "plain"))
 
 
-def _meant(view: UrbanView) -> dict[str, Actions]:
+def _movements_by_option(view: UrbanView) -> dict[str, Actions]:
     """The movements of the flight by the options that they are."""
     return {_option(step.actions): step.actions for step in view.steps}
 
@@ -288,11 +288,11 @@ def route_flown(view: UrbanView) -> FlownRoute:
     untracked, most = view.untracked_s, view.rules.untracked_max_s
     if untracked > most:
         return FlownRoute(refusal=Rejection(reason="movements_unknown", measured=untracked, limit=most, unit="s"))
-    told = [actions_of(words) for words in view.flight.route]
-    unclear = sum(not actions for actions in told)
+    steps = [actions_of(words) for words in view.flight.route]
+    unclear = sum(not actions for actions in steps)
     if unclear:
         return FlownRoute(refusal=Rejection(reason="route_steps_unclear", measured=unclear, limit=0, unit="steps"))
-    ways = ways_to_fly(told, view.steps)
+    ways = ways_to_fly(steps, view.steps)
     if len(ways) != 1:
         reason = "route_fits_in_several_ways" if ways else "route_disagrees_with_flight"
         return FlownRoute(refusal=Rejection(reason=reason, measured=len(ways), limit=1, unit="ways"))
@@ -330,7 +330,7 @@ def actions_of(words: str) -> Actions:
     return frozenset(found) if len(found) == 1 or _AT_ONCE.search(words) else frozenset()
 
 
-def ways_to_fly(told: Sequence[Actions], steps: Sequence[CaptionStep]) -> list[tuple[CaptionStep, ...]]:
+def ways_to_fly(actions: Sequence[Actions], steps: Sequence[CaptionStep]) -> list[tuple[CaptionStep, ...]]:
     """In which ways the movements may be the steps of a route: none, the only one, or two of several.
 
     Every step is a movement that does what it asks for, in order; pauses and tilts of the camera may be left over.
@@ -341,7 +341,7 @@ def ways_to_fly(told: Sequence[Actions], steps: Sequence[CaptionStep]) -> list[t
         for flown, found in ways.items():
             if step.actions <= _IDLE:
                 further.setdefault(flown, []).extend(found)
-            if flown < len(told) and told[flown] <= step.actions:
+            if flown < len(actions) and actions[flown] <= step.actions:
                 further.setdefault(flown + 1, []).extend((*way, step) for way in found)
         ways = {flown: found[:2] for flown, found in further.items()}
-    return ways.get(len(told), [])
+    return ways.get(len(actions), [])

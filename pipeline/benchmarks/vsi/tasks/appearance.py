@@ -44,14 +44,14 @@ class AppearanceOrder(ArrayTask[ScanView]):
 
     def operands(self, view: ScanView) -> IntArray:
         """Every set of categories that the video shows, (n, choices); see `tuples` where they are many."""
-        return sets((view.scene.id, self.name), view.categories, self._seen(view), self.choices)
+        return sets((view.scene.id, self.name), view.categories, self._seen_categories(view), self.choices)
 
     def untried(self, view: ScanView) -> Rejection | None:
         """See `ArrayTask.untried`."""
-        total = comb(len(self._seen(view)), self.choices)
+        total = comb(len(self._seen_categories(view)), self.choices)
         return untried(total, total if total <= MOST else len(self.operands(view)))
 
-    def _seen(self, view: ScanView) -> IntArray:
+    def _seen_categories(self, view: ScanView) -> IntArray:
         return view.usable("seen") if self.obstacle(view) is None else np.empty(0, dtype=np.intp)
 
     def answer(self, view: ScanView, operands: IntArray) -> Answers:

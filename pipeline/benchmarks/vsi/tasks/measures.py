@@ -148,7 +148,7 @@ class ObjectCounting(ArrayTask[ScanView]):
         share = np.ones(len(operands))
         for count, asked in words.challenging_shares.items() if alone else ():
             share[challenging[:, 0] & (total == count)] = asked
-        enough = self._enough(view, counts, challenging)
+        enough = self._enough_to_count(view, counts, challenging)
         for count, most in words.common_counts.items():
             common, others = total == count, (total != count) & enough.ok
             share[common] = min(1.0, most / (1 - most) * others.sum() / max(common.sum(), 1))
@@ -187,10 +187,10 @@ class ObjectCounting(ArrayTask[ScanView]):
         return Answers(
             truth=format_numbers(shown.sum(1), self.form),
             checks=(
-                check("boxes_missing", _at(boxed, missing), ">=", _at(room, missing), "boxes"),
+                check("boxes_missing", _take_column(boxed, missing), ">=", _take_column(room, missing), "boxes"),
                 check("frames_without_pose", lost, "<=", 0, "frames"),
                 check("barely_visible", sight.doubtful[operands].min(1), ">=", sight.min_pixels, "pixels"),
-                self._enough(view, shown, self._challenging(view, names)),
+                self._enough_to_count(view, shown, self._challenging(view, names)),
             ),
             facts=tuple(
                 fact
@@ -206,19 +206,19 @@ class ObjectCounting(ArrayTask[ScanView]):
         """Which names (n, k) are challenging: a single one of these is asked about too."""
         return among(names.ravel(), WORDS[view.rules.words].challenging).reshape(names.shape)
 
-    def _enough(self, view: ScanView, counts: FloatArray, challenging: BoolArray) -> Check:
+    def _enough_to_count(self, view: ScanView, counts: FloatArray, challenging: BoolArray) -> Check:
         """Whether there are enough of each category (n, k) that counting is a task."""
         alone = len(self.roles) == 1
         needed = np.where(challenging & alone, min(1, view.rules.min_count), view.rules.min_count)
         fewest = (counts - needed).argmin(1)[:, None]
-        return check("too_few_instances", _at(counts, fewest), ">=", _at(needed, fewest), "objects")
+        return check("too_few_instances", _take_column(counts, fewest), ">=", _take_column(needed, fewest), "objects")
 
     def canonical(self, fields: Operands) -> tuple[str, ...]:
         """Any order of the categories is one question."""
         return tuple(sorted(str(fields[role]) for role in self.roles))
 
 
-def _at(values: npt.NDArray[Any], column: IntArray) -> npt.NDArray[Any]:
+def _take_column(values: npt.NDArray[Any], column: IntArray) -> npt.NDArray[Any]:
     """The value (n,) in one column (n, 1) of each row."""
     return np.take_along_axis(values, column, 1)[:, 0]
 
@@ -260,7 +260,7 @@ class ObjectSize(ArrayTask[ScanView]):
             checks=(
                 *([check("name_is_not_asked", known, "<=", 0, "names")] if words.never_sized else []),
                 *_whole(names, sides[:, 0], words.whole_factor),
-                *_shown(view, category),
+                *_enough_shown(view, category),
             ),
             facts=tuple(Fact(f"side_{i + 1}", names, sides[:, i], "m") for i in range(3)),
             flags=np.array([f"{SAME_FACT}: size of {name}" for name in names.tolist()], dtype=object),
@@ -389,7 +389,7 @@ def _whole(names: StrArray, side_m: FloatArray, factor: float | None) -> tuple[C
     return (check("may_be_a_part", np.where(np.isnan(limit), np.inf, side_m), ">=", np.nan_to_num(limit), "m"),)
 
 
-def _shown(view: ScanView, category: IntArray) -> tuple[Check, ...]:
+def _enough_shown(view: ScanView, category: IntArray) -> tuple[Check, ...]:
     """Whether the video shows enough of the side to measure it; no rule where the video was not examined."""
     least, seen = view.rules.extent_seen_min, view.extent_seen
     if least is None or seen is None:

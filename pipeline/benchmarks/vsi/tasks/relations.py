@@ -106,8 +106,8 @@ class RelDistance(SampledTask[ScanView]):
         right = index[:, 2:] == index[:, :1]
         own = worth[right][:, None]
         before = (worth > own) | ((worth == own) & (right.cumsum(1) == 0))
-        told = np.where(beside.any(1), "by names ", "")
-        return np.char.add(told, before.sum(1).astype(str)).astype(object)
+        prefix = np.where(beside.any(1), "by names ", "")
+        return np.char.add(prefix, before.sum(1).astype(str)).astype(object)
 
     def labels(self, operands: tuple[str, ...], truth: str) -> tuple[str, ...]:
         """The choices."""
@@ -224,7 +224,7 @@ class RelDirection(SampledTask[ScanView]):
             checks.insert(before, check("behind_the_observer", turn, "<", BACK_FROM_DEG, "deg"))
         if rules.hold_around:
             checks = [*_overhead(view, operands), *checks]
-            checks += self._around(view, operands, sector, np.logical_and.reduce([one.ok for one in checks]))
+            checks += self._all_around(view, operands, sector, np.logical_and.reduce([one.ok for one in checks]))
         return Answers(
             truth=truth,
             checks=tuple(checks),
@@ -246,10 +246,10 @@ class RelDirection(SampledTask[ScanView]):
         ways = np.array([(asked & ~ahead).sum(), (asked & ahead).sum()])
         return np.minimum(1.0, factor * ways[::-1] / np.maximum(ways, 1))[ahead.astype(np.intp)]
 
-    def _around(self, view: ScanView, operands: IntArray, sector: IntArray, left: BoolArray) -> list[Check]:
+    def _all_around(self, view: ScanView, operands: IntArray, sector: IntArray, left: BoolArray) -> list[Check]:
         """Whether there is a place to stand and the answer holds at all of them; not measured for what is not left."""
         places, elsewhere = np.full((2, len(operands)), np.nan)
-        beside, row = _beside(view)
+        beside, row = _standing_places(view)
         which = row[operands[left, 0]]
         places[left] = beside.free.sum(1)[which]
         rows = np.flatnonzero(left)
@@ -283,7 +283,7 @@ class RelDirection(SampledTask[ScanView]):
         return self.level.offered
 
 
-def _beside(view: ScanView) -> tuple[StandablePositions, IntArray]:
+def _standing_places(view: ScanView) -> tuple[StandablePositions, IntArray]:
     """Places beside every object that one may stand by, and the row (C,) of each category in them; once per scene."""
     if view not in _BESIDE:
         unique = view.usable("unique")

@@ -105,7 +105,7 @@ class RoutePlanning(ArrayTask[ScanView]):
         if view not in _FORMED and view.rules.routes_by_people:
             _FORMED[view] = RouteBatch(self._written_operands(view, self._width(view)), 0, 0)
         if view not in _FORMED:
-            among = self._among(view)
+            among = self._sampler(view)
             start, facing, passed = among.tuples().T
             width = self._width(view)
             turn_first = _filled(np.stack([start, facing, passed], axis=1), width)
@@ -117,7 +117,7 @@ class RoutePlanning(ArrayTask[ScanView]):
             _FORMED[view] = RouteBatch(found[np.sort(first)], len(short) + len(longer), 2 * among.total + all_longer)
         return _FORMED[view]
 
-    def _among(self, view: ScanView) -> CandidateSampler:
+    def _sampler(self, view: ScanView) -> CandidateSampler:
         """Start and two others: a quarter of all, since each is two routes, and these may go on."""
         unique = view.usable("unique")
         return CandidateSampler(
@@ -160,20 +160,20 @@ class RoutePlanning(ArrayTask[ScanView]):
         scanned = (
             ()
             if view.scene.facts.room.seen_floor is None
-            else (check("floor_not_seen", -_least(-unseen), "<=", 0.0, "m"),)
+            else (check("floor_not_seen", -_row_minimum(-unseen), "<=", 0.0, "m"),)
         )
         return Answers(
             truth=truth,
             checks=(
                 check("above_the_body", highest, "<=", BODY_HEIGHT_M[1], "m"),
-                check("leg_too_short", _least(length), ">=", rules.leg_min_m, "m"),
+                check("leg_too_short", _row_minimum(length), ">=", rules.leg_min_m, "m"),
                 Check(
                     "something_in_the_way", ">=", spare[rows, worst] >= 0, free[rows, worst], length[rows, worst], "m"
                 ),
-                check("leaves_the_floor", -_least(-off), "<=", 0.0, "m"),
+                check("leaves_the_floor", -_row_minimum(-off), "<=", 0.0, "m"),
                 *scanned,
-                check("goes_straight_on", _least(size), ">=", STRAIGHT_BELOW_DEG, "deg"),
-                check("near_turn_boundary", _least(margin), ">=", rules.turn_margin_min_deg, "deg"),
+                check("goes_straight_on", _row_minimum(size), ">=", STRAIGHT_BELOW_DEG, "deg"),
+                check("near_turn_boundary", _row_minimum(margin), ">=", rules.turn_margin_min_deg, "deg"),
                 check("turns_back_twice", (size >= BACK_FROM_DEG).sum(1), "<=", rules.back_turns_max, "turns"),
                 check(FEW, np.broadcast_to(enough, len(operands)), ">=", WRONG_MIN, "wrong options"),
                 check("written_route_disagrees", self._agreement(view, operands, truth), ">=", 1.0, "agreement"),
@@ -348,7 +348,7 @@ def _signed_turn(heading: FloatArray, direction: FloatArray) -> FloatArray:
     return np.where(bearing > 180.0, bearing - 360.0, bearing)
 
 
-def _least(values: FloatArray) -> FloatArray:
+def _row_minimum(values: FloatArray) -> FloatArray:
     """Smallest number (n,) of each row, NaN ignored."""
     return np.where(np.isnan(values), np.inf, values).min(1)
 

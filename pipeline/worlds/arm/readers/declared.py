@@ -61,7 +61,7 @@ class OpeningColumn(Model):
     open: FiniteFloat = Field(description="and where it is open")
 
     @model_validator(mode="after")
-    def _apart(self) -> OpeningColumn:
+    def _check_differ(self) -> OpeningColumn:
         if self.open == self.closed:
             raise ValueError("open and closed are one value")
         return self
@@ -111,12 +111,12 @@ class DeclaredFacts(Model):
         return {*(own.place_m or ()), *(own.turn_xyzw or ()), *(name for name in single if name)}
 
 
-def declared_arm(said: DeclaredFacts, columns: Mapping[str, FloatArray], findings: Findings) -> Arm | None:
+def declared_arm(declared: DeclaredFacts, columns: Mapping[str, FloatArray], findings: Findings) -> Arm | None:
     """The arm as it is declared; degrees become radians. Columns (N,) by name, all there."""
-    if not said.joints:
+    if not declared.joints:
         return None
-    scale = [np.pi / 180 if joint.unit == "deg" else 1.0 for joint in said.joints]
-    table = np.stack([columns[joint.column] for joint in said.joints], axis=-1) * scale
+    scale = [np.pi / 180 if joint.unit == "deg" else 1.0 for joint in declared.joints]
+    table = np.stack([columns[joint.column] for joint in declared.joints], axis=-1) * scale
     position = usable_rows(table, "joints", findings)
     if position is None:
         return None
@@ -129,15 +129,15 @@ def declared_arm(said: DeclaredFacts, columns: Mapping[str, FloatArray], finding
             high=None if joint.high is None else joint.high * times,
             rate_max=None if joint.rate_max is None else joint.rate_max * times,
         )
-        for joint, times in zip(said.joints, scale, strict=True)
+        for joint, times in zip(declared.joints, scale, strict=True)
     )
     return Arm(
-        model=said.model,
+        model=declared.model,
         joints=joints,
         position=pack(position, JOINT_STEP),
-        base_m=said.base_m,
-        base_from=None if said.base_m is None else "declared",
-        reach_m=said.reach_m,
+        base_m=declared.base_m,
+        base_from=None if declared.base_m is None else "declared",
+        reach_m=declared.reach_m,
     )
 
 
@@ -155,12 +155,12 @@ def undeclared_arm(columns: Mapping[str, FloatArray], findings: Findings) -> Arm
     return Arm(joints=joints, position=pack(position, JOINT_STEP))
 
 
-def declared_gripper(said: DeclaredFacts, columns: Mapping[str, FloatArray], findings: Findings) -> Gripper | None:
+def declared_gripper(declared: DeclaredFacts, columns: Mapping[str, FloatArray], findings: Findings) -> Gripper | None:
     """The gripper as it is declared."""
-    if said.gripper is None:
+    if declared.gripper is None:
         findings.add(note("no_gripper", "gripper", "no gripper is declared", "declare it in arm.yaml"))
         return None
-    own = said.gripper
+    own = declared.gripper
     place = turn = opening = width = None
     if own.place_m is not None:
         place = usable_rows(np.stack([columns[name] for name in own.place_m], axis=-1), "gripper", findings)
@@ -244,18 +244,18 @@ def read_things(
 ) -> tuple[tuple[SceneItem, ...], bool, bool | None]:
     """Items by id, whether they are all, and whether the episode succeeded; of ``count`` times."""
     try:
-        said = DeclaredThings.model_validate(files.json(path))
+        document = DeclaredThings.model_validate(files.json(path))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         message = f"{where} is {str(first['input'])[:_SHOWN]!r}: {first['msg']}"
         raise files.fault(path, "bad_things", message, "follow docs/build/robot-arms.md") from error
-    ids = [row.id for row in said.things]
+    ids = [row.id for row in document.things]
     twice = sorted({name for name in ids if ids.count(name) > 1})
     if twice:
         raise files.fault(path, "duplicate_thing", f"{', '.join(twice)} given more than once", "keep one")
-    rows = sorted(said.things, key=lambda row: row.id)
-    return tuple(_item(files, path, row, count, findings) for row in rows), said.complete, said.success
+    rows = sorted(document.things, key=lambda row: row.id)
+    return tuple(_item(files, path, row, count, findings) for row in rows), document.complete, document.success
 
 
 def _item(files: SceneFiles, path: Path, row: ThingRow, count: int, findings: Findings) -> SceneItem:

@@ -258,8 +258,8 @@ class LeRobot(FolderReader):
         row = _episode_row(files, index, info)
         times_s, columns, numbers = _columns(files, index, features, row, info, findings)
         path = files.path / DECLARED
-        said = read_model(files, path, DeclaredFacts) if path.is_file() else None
-        named = said.columns() if said else set()
+        declared = read_model(files, path, DeclaredFacts) if path.is_file() else None
+        named = declared.columns() if declared else set()
         unknown = sorted(named - columns.keys())
         if unknown:
             message = f"no column is called {', '.join(unknown)}; there are {', '.join(columns)}"
@@ -268,13 +268,13 @@ class LeRobot(FolderReader):
         if commanded:
             message = f"{', '.join(commanded)}: an action is a command to the arm, not where it was"
             findings.add(doubt("commanded_columns", "log", message, f"name columns of {STATE[:-1]} in {DECLARED}"))
-        arm = undeclared_arm(columns, findings) if said is None else declared_arm(said, columns, findings)
-        gripper = declared_gripper(said or DeclaredFacts(), columns, findings)
+        arm = undeclared_arm(columns, findings) if declared is None else declared_arm(declared, columns, findings)
+        gripper = declared_gripper(declared or DeclaredFacts(), columns, findings)
         things = files.path / THINGS.format(f"{index:06d}")
-        told = read_things(files, things, len(times_s), findings) if things.is_file() else ((), False, None)
-        items, complete, success = told
+        things_read = read_things(files, things, len(times_s), findings) if things.is_file() else ((), False, None)
+        items, complete, success = things_read
         cameras, video = cameras_of(files, features, row, times_s, findings)
-        if said and gripper is not None and video is not None and _is_one_of_two(said.of_gripper(), columns):
+        if declared and gripper is not None and video is not None and _is_one_of_two(declared.of_gripper(), columns):
             message = "the dataset has columns of another gripper, and its film may show both"
             remedy = 'nothing is to be done: questions say "the gripper", and are left out'
             findings.add(note("two_grippers", "gripper", message, remedy))
@@ -350,11 +350,11 @@ def _episode_line(files: SceneFiles, path: Path, index: int, info: dict[str, Any
         if match is None or int(match[1]) != index:
             continue
         try:
-            told = json.loads(line)
+            record = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise files.fault(path, "bad_json", f"line {number}: {error}"[:200], AGAIN) from error
-        if isinstance(told, dict):
-            found.append(told)
+        if isinstance(record, dict):
+            found.append(record)
     if len(found) != 1:
         message = f"episode {index} is there {len(found)} times"
         raise files.fault(path, "duplicate_episode", message, AGAIN)
@@ -410,10 +410,10 @@ def _columns(
     if count < _ROWS_MIN or not np.isfinite(times_s).all() or np.ptp(times_s) > EPISODE_MAX_S:
         message = f"{count} rows, or times that are not finite or over {EPISODE_MAX_S:g} s"
         raise files.fault(path, "no_movement", message, "record the episode again")
-    told = row.get("length")
-    if isinstance(told, int) and told != count:
-        message = f"{count} rows are there, of {told} that {EPISODES} tells"
-        findings.add(doubt("rows_missing", "log", message, "fetch the dataset again", count, told, "rows"))
+    length = row.get("length")
+    if isinstance(length, int) and length != count:
+        message = f"{count} rows are there, of {length} that {EPISODES} tells"
+        findings.add(doubt("rows_missing", "log", message, "fetch the dataset again", count, length, "rows"))
     back = int((np.diff(times_s) < STEP_MIN_S).sum() + (~(np.diff(number) > 0)).sum())
     if back:
         message = f"times or frame numbers stand still or run backwards at {back} of {count} rows"

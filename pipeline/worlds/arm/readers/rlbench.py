@@ -203,8 +203,8 @@ def _times(count: int, joints: RecordedArm | None, findings: Findings) -> tuple[
     found = None if joints is None or joints.velocity is None else step_of(joints.position, joints.velocity)
     if found is not None and found[0] > TIME_STEP_S and found[1] <= STEP_OFF_MAX:
         return np.asarray(np.arange(count) * round(found[0], 6), dtype=np.float64), "from rates"
-    said = "the joints do not move, or have no rates" if found is None else f"{found[1]:.1%} off one another"
-    message = f"observations have no times, and positions and rates of joints do not tell: {said}"
+    problem = "the joints do not move, or have no rates" if found is None else f"{found[1]:.1%} off one another"
+    message = f"observations have no times, and positions and rates of joints do not tell: {problem}"
     remedy = f"taken to be {STEP_S:g} s apart, as RLBench's simulator has them"
     findings.add(doubt("times_assumed", "log", message, remedy, found and found[1], STEP_OFF_MAX, "share"))
     return np.asarray(np.arange(count) * STEP_S, dtype=np.float64), "frames per second"
@@ -247,8 +247,8 @@ def _items(task: str | None, state: FloatArray | None, instructions: Sequence[st
     if task not in _TARGET or state is None or state.shape[1] != 3:
         return ()
     name, category = _TARGET[task]
-    told = {found[1].lower() for text in instructions for found in [_COLOUR.search(text)] if found}
-    looks = {"colour": told.pop()} if len(told) == 1 else {}
+    colours = {found[1].lower() for text in instructions for found in [_COLOUR.search(text)] if found}
+    looks = {"colour": colours.pop()} if len(colours) == 1 else {}
     return (SceneItem(id=name, category=category, role="target", attributes=looks, place_m=pack(state, PLACE_STEP_M)),)
 
 

@@ -141,12 +141,12 @@ _FLIP: Final = np.diag([-1.0, -1.0, 1.0])
 
 def cameras_of(rows: Sequence[Mapping[str, Any]], folder: Path) -> tuple[ArmCamera, ...]:
     """Those of which the log knows the pose or has pictures."""
-    told = [row["misc"] if isinstance(row.get("misc"), dict) else {} for row in rows]
+    miscs = [row["misc"] if isinstance(row.get("misc"), dict) else {} for row in rows]
     found = []
     for name in CAMERAS:
-        poses = [_matrix(misc.get(f"{name}_camera_extrinsics"), (4, 4)) for misc in told]
+        poses = [_matrix(misc.get(f"{name}_camera_extrinsics"), (4, 4)) for misc in miscs]
         sound = [pose for pose in poses if pose is not None and _is_rotation(pose[:3, :3])]
-        lens = _matrix(told[0].get(f"{name}_camera_intrinsics"), (3, 3))
+        lens = _matrix(miscs[0].get(f"{name}_camera_intrinsics"), (3, 3))
         if lens is not None and not np.diag(lens)[:2].all():
             lens = None
         pictures = folder / f"{name}_rgb"
@@ -231,12 +231,12 @@ class RatioChain:
 
 def _chain(entry: Mapping[str, Any]) -> RatioChain:
     """A chain of the table: what stands under keys that end in ``_deg`` is in degrees."""
-    told: dict[str, Any] = {}
+    record: dict[str, Any] = {}
     for key, value in entry.items():
         is_deg = key.endswith("_deg")
         values = np.radians(value).tolist() if is_deg else value
-        told[key.removesuffix("_deg")] = tuple(values) if isinstance(values, list) else values
-    return RatioChain(**told)
+        record[key.removesuffix("_deg")] = tuple(values) if isinstance(values, list) else values
+    return RatioChain(**record)
 
 
 # The last is the one before it as CoppeliaSim has it.

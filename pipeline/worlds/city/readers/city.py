@@ -183,7 +183,7 @@ class Cities(FolderReader):
             added = read_context(files, files.path / OBJECTS_FILE, EVERYWHERE, False, findings, told=TOLD)
         origin = _origin(files, path, settings, features, findings)
         name = files.relative(path)
-        features = _near(features, origin, name, findings)
+        features = _within_reach(features, origin, name, findings)
         placed = PlacedFeature(features, origin, 0.0)
         things = with_parts(things_of(placed, name, findings), placed)
         if not things:
@@ -350,7 +350,7 @@ def _streets(lines: tuple[StreetLine, ...], origin: Origin, file: str, findings:
     return tuple(found[key] for key in sorted(found))
 
 
-def _near(features: tuple[Feature, ...], origin: Origin, file: str, findings: Findings) -> tuple[Feature, ...]:
+def _within_reach(features: tuple[Feature, ...], origin: Origin, file: str, findings: Findings) -> tuple[Feature, ...]:
     """The features within reach of the origin: one at 0, 0 would stretch the city over half the earth."""
     about = np.array([origin.lat_deg, origin.lon_deg])
     off = np.array([np.hypot(*offsets_m(np.concatenate(f.outlines), about).T).max() for f in features])

@@ -109,11 +109,11 @@ def _report_damage(log: CarlaLog, findings: Findings) -> None:
         remedy = "stop the recorder before the simulator, or copy the file again"
         findings.add(note("truncated", "log", message, remedy, log.left_bytes, 0, "bytes"))
     if log.unknown:
-        told = ", ".join(f"{count} of id {kind}" for kind, count in log.unknown.items())
-        message = f"packets that nothing is known of were passed over: {told}"
+        unknown = ", ".join(f"{count} of id {kind}" for kind, count in log.unknown.items())
+        message = f"packets that nothing is known of were passed over: {unknown}"
         findings.add(note("unknown_packet", "log", message, "nothing is to be done", sum(log.unknown.values()), 0, "1"))
     if log.damaged:
-        told = ", ".join(f"{count} of id {kind}" for kind, count in log.damaged.items())
-        message = f"packets whose size does not fit what is in them were left out: {told}"
+        unknown = ", ".join(f"{count} of id {kind}" for kind, count in log.damaged.items())
+        message = f"packets whose size does not fit what is in them were left out: {unknown}"
         bad = sum(log.damaged.values())
         findings.add(doubt("damaged_packet", "log", message, "record it again", bad, 0, "packets"))

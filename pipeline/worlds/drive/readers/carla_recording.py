@@ -96,12 +96,12 @@ def category_of(actor: AddedActor) -> str:
 
 def attributes_of(actor: AddedActor) -> dict[str, str]:
     """The attributes that a recording declares of an actor."""
-    said = {name: actor.attributes[key] for key, name in _KEPT.items() if actor.attributes.get(key)}
-    if "mesh" in said:
-        said["mesh"] = said["mesh"].rpartition(".")[2]
+    attributes = {name: actor.attributes[key] for key, name in _KEPT.items() if actor.attributes.get(key)}
+    if "mesh" in attributes:
+        attributes["mesh"] = attributes["mesh"].rpartition(".")[2]
     if actor.blueprint.startswith("traffic.speed_limit."):
-        said["speed_limit_kmh"] = actor.blueprint.rpartition(".")[2]
-    return said
+        attributes["speed_limit_kmh"] = actor.blueprint.rpartition(".")[2]
+    return attributes
 
 
 def box_of(records: Records) -> VehicleBox | None:
@@ -135,9 +135,9 @@ def colours_of(time: IntArray, state: Whole) -> tuple[Colour, ...]:
 
 def camera_of(actor: AddedActor) -> DriveCamera | None:
     """A camera; None where its picture's size or angle of view was not recorded."""
-    said = actor.attributes
+    given = actor.attributes
     try:
-        width, height, fov_deg = int(said["image_size_x"]), int(said["image_size_y"]), float(said["fov"])
+        width, height, fov_deg = int(given["image_size_x"]), int(given["image_size_y"]), float(given["fov"])
     except (KeyError, ValueError):
         return None
     if not (width > 0 and height > 0 and 0 < fov_deg < 180):
@@ -148,7 +148,7 @@ def camera_of(actor: AddedActor) -> DriveCamera | None:
     x, y, z = (place.round(4) + 0.0).tolist()
     rows = [tuple(row) for row in _camera_axes(actor.rotation).round(9).tolist()]
     return DriveCamera(
-        name=f"{said.get('role_name') or 'camera'}-{actor.id}",
+        name=f"{given.get('role_name') or 'camera'}-{actor.id}",
         width=width,
         height=height,
         focal_px=(focal, focal),
@@ -223,8 +223,8 @@ class CarlaRecording:
         tables["velocity_mps"] = _joined(ids, time, moving, right_handed(moving.records["velocity"]))
         driven = self.tables[carla_log.VEHICLE]
         names = ("throttle", "brake", "steering", "gear", "hand")
-        said = np.stack([doubles(driven.records[name]) for name in names], axis=-1)
-        tables["controls"] = _joined(ids, time, driven, within(said, CONTROL_MAX))
+        values = np.stack([doubles(driven.records[name]) for name in names], axis=-1)
+        tables["controls"] = _joined(ids, time, driven, within(values, CONTROL_MAX))
         return stretches(ids, time, tables)
 
     def _left_out(self, make: Callable[..., Finding], ids: IntArray, name: str, why: str) -> None:
@@ -366,10 +366,10 @@ def _joined(ids: IntArray, time: IntArray, table: FrameTable, values: FloatArray
 
 
 def _controls(stretch: TrackStretch) -> Controls | None:
-    said = stretch.tables["controls"]
-    if np.isnan(said).all():
+    controls = stretch.tables["controls"]
+    if np.isnan(controls).all():
         return None
-    throttle, brake, steering, gear, hand = said.T
+    throttle, brake, steering, gear, hand = controls.T
     return Controls(
         throttle=pack(throttle, SHARE_STEP),
         brake=pack(brake, SHARE_STEP),

@@ -193,7 +193,7 @@ def _actors(files: SceneFiles, scene: TabledScene, time_of: IntArray, findings: 
         "points": np.where(points[rows] >= 0, points[rows], np.nan),  # Lyft's -1: not known
         "size_m": size[rows][:, [1, 0, 2]],  # the table has the width first
     }
-    told = tracking.steady_words(names[rows], words[rows], NUSCENES, findings)
+    steady = tracking.steady_words(names[rows], words[rows], NUSCENES, findings)
     actors = []
     for number, stretch in tracking.stretches(thing, time, tables).items():
         name = str(ids[number])
@@ -201,8 +201,8 @@ def _actors(files: SceneFiles, scene: TabledScene, time_of: IntArray, findings: 
         actors.append(
             Actor(
                 id=name,
-                category=NUSCENES.get(told[name], "object"),
-                source_category=told[name] or "unknown",
+                category=NUSCENES.get(steady[name], "object"),
+                source_category=steady[name] or "unknown",
                 box=tracking.steady_box(stretch.tables["size_m"], name, findings),
                 track=stretch.track(),
                 points=None if np.isnan(measured).all() else pack(measured, 1.0),

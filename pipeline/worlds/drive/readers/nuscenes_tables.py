@@ -178,8 +178,8 @@ def _add_boxes(folder: Path, sample_of: Mapping[str, tuple[TabledScene, int]], s
             astray += 1
             continue
         scene, sample = found
-        told = states if isinstance(states, list) else ()
-        rider = next((riders[one] for one in told if isinstance(one, str) and one in riders), "")
+        tokens = states if isinstance(states, list) else ()
+        rider = next((riders[one] for one in tokens if isinstance(one, str) and one in riders), "")
         scene.box_thing.append(thing)
         scene.box_word.append(kinds.get(thing, "") + rider)
         samples[id(scene)].append(sample)
@@ -205,7 +205,7 @@ def _rows(folder: Path, table: str, *words: str, **numbers: int | tuple[int, int
     """Words and numbers of each row of a table: 0 is one number, n a list of these, None whatever stands there."""
     path = folder / f"{table}.json"
     try:
-        for entry in split_scenes(read_file(path), _nameless):
+        for entry in split_scenes(read_file(path), _no_name):
             row = entry.value if isinstance(entry.value, dict) else {}
             yield [
                 *(_word(row.get(word)) for word in words),
@@ -219,7 +219,7 @@ def _rows(folder: Path, table: str, *words: str, **numbers: int | tuple[int, int
         raise RawDataError(path, "unreadable_file", str(error.strerror), "make the file readable") from error
 
 
-def _nameless(_: Any) -> str:
+def _no_name(_: Any) -> str:
     return ""
 
 

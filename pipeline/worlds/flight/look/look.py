@@ -160,20 +160,20 @@ def believed(
     return found
 
 
-def _kind(look: Appearance, said: Answer) -> Measure:
+def _kind(look: Appearance, reply: Answer) -> Measure:
     """Somebody who sees the one thing might call it the other, or the reverse."""
-    kind = said["kind"]
+    kind = reply["kind"]
     same = kind == UNCLEAR or (kind != ELSE and (kind in may_be(look.noun) or look.noun in may_be(kind)))
     return rule("kind_unlike_map", int(not same), "<=", 0, "pictures", look.noun)
 
 
-def _proportions(mark: Landmark, said: Answer) -> Measure:
+def _proportions(mark: Landmark, reply: Answer) -> Measure:
     """Height over width, across the broadest and the narrowest side, lies where the word is used."""
     low, high = ratio_of(mark)
-    least, most = PROPORTIONS.get(said["proportions"], (0.0, np.inf))
+    least, most = PROPORTIONS.get(reply["proportions"], (0.0, np.inf))
     if high < least:
-        return rule("proportions_unlike_map", high, ">=", least, "ratio", said["proportions"])
-    return rule("proportions_unlike_map", low, "<=", min(most, 1e6), "ratio", said["proportions"])
+        return rule("proportions_unlike_map", high, ">=", least, "ratio", reply["proportions"])
+    return rule("proportions_unlike_map", low, "<=", min(most, 1e6), "ratio", reply["proportions"])
 
 
 def ratio_of(mark: Landmark) -> tuple[float, float]:
@@ -306,7 +306,7 @@ def answered(
         if mark.label and mark.pictured:
             named[i] = mark.model_copy(update={"proof": (*mark.proof, *mark.pictured.evidence)})
     again = again.with_facts(landmarks=tuple(named))
-    return again.with_findings(*_told(marks, sum(map(bool, shown.seen.glimpses.values()))))
+    return again.with_findings(*_look_findings(marks, sum(map(bool, shown.seen.glimpses.values()))))
 
 
 def calls(scene: FlightScene, most: int) -> int:
@@ -320,8 +320,8 @@ def calls(scene: FlightScene, most: int) -> int:
 
 def is_complete(scene: FlightScene) -> bool:
     """Whether every question had an answer."""
-    told = (mark.pictured for mark in scene.facts.landmarks if mark.pictured)
-    return not any(refused.reason.startswith(UNANSWERED) for one in told for refused in one.refused)
+    pictures = (mark.pictured for mark in scene.facts.landmarks if mark.pictured)
+    return not any(refused.reason.startswith(UNANSWERED) for one in pictures for refused in one.refused)
 
 
 def obstacle(scene: FlightScene) -> str:
@@ -383,18 +383,18 @@ def _looked_at(mark: Landmark, crops: Sequence[LandmarkCrop], ask: Ask, margin: 
     at = " and ".join(f"{second:.1f}" for second in seconds)
     source_tags = {fact: f"{word}, said by a model of the video at {at} s" for fact, word in found.words.items()}
     changed = look.model_copy(update={**found.changes, "source_tags": look.source_tags | source_tags})
-    told = DescribedLandmark(
+    described = DescribedLandmark(
         seconds=seconds, words=found.words, evidence=tuple(found.evidence), refused=tuple(found.refused)
     )
-    return mark.model_copy(update={"appearance": changed, "pictured": told})
+    return mark.model_copy(update={"appearance": changed, "pictured": described})
 
 
-def _told(marks: Sequence[Landmark], shown: int) -> tuple[Finding, ...]:
+def _look_findings(marks: Sequence[Landmark], shown: int) -> tuple[Finding, ...]:
     """How many things were asked about, and by reason how many words were not believed, with the nearest of them."""
     asked = [mark.pictured for mark in marks if mark.pictured]
     words = Counter(fact for one in asked for fact in one.words)
-    told = ", ".join(f"{fact.replace('_', ' ')} of {n}" for fact, n in sorted(words.items())) or "nothing"
-    message = f"of {shown} things that the video shows a model was asked about {len(asked)}; believed: {told}"
+    counts = ", ".join(f"{fact.replace('_', ' ')} of {n}" for fact, n in sorted(words.items())) or "nothing"
+    message = f"of {shown} things that the video shows a model was asked about {len(asked)}; believed: {counts}"
     remedy = "none needed; what is not believed is not said"
     found = [note("looked_at", "landmarks", message, remedy, float(len(asked)), None, "landmarks")]
     refused: Mapping[str, list[Rejection]] = defaultdict(list)

@@ -215,7 +215,7 @@ def things_of(landmarks: Sequence[Landmark], buildings: Buildings, ground_m: flo
     """Prisms of things that may be asked about or hide others; ground at take-off is their foot if none is known."""
     asked = tuple(i for i, mark in enumerate(landmarks) if _is_askable(mark, ground_m))
     marks = [landmarks[i] for i in asked]
-    rest = _others(marks, buildings)
+    rest = _other_buildings(marks, buildings)
     base = np.where(np.isnan(buildings.base_m[rest]), ground_m, buildings.base_m[rest])
     outlines = (*(np.array(mark.outline) for mark in marks), *(buildings.outlines[i] for i in rest))
     own_base = [ground_m if mark.base_m is None else mark.base_m for mark in marks]
@@ -230,7 +230,7 @@ def _is_askable(mark: Landmark, ground_m: float) -> bool:
     return bool(known and mark.appearance and mark.appearance.noun in COLOURED and stands)
 
 
-def _others(marks: Sequence[Landmark], buildings: Buildings) -> list[int]:
+def _other_buildings(marks: Sequence[Landmark], buildings: Buildings) -> list[int]:
     """The buildings that are none of the landmarks."""
     if not buildings.outlines:
         return []

@@ -93,8 +93,8 @@ class NounPhrase(NamedTuple):
         more = {"walls": [f"{colour} walls"], "roof": [f"{article} {colour} roof"]}.get(where, [])
         more += [_ROOFS[self.roof]] if self.roof else []
         before = [word for word in (first, colour if where == "all" else "") if word]
-        told = f" with {' and '.join(more)}" if more else ""
-        return " ".join(["the", *before, self.noun]) + told + last
+        addition = f" with {' and '.join(more)}" if more else ""
+        return " ".join(["the", *before, self.noun]) + addition + last
 
 
 def describe(
@@ -108,12 +108,12 @@ def describe(
         config: margins.
         noticed: which landmarks the video may show, however far off: they are rivals too; None: not known.
     """
-    around = _around(landmarks, path, config.around_m)
+    around = _seen_from_path(landmarks, path, config.around_m)
     if noticed is not None:
         seen = [i for i, mark in enumerate(landmarks) if mark.appearance is not None and noticed[i]]
         around = np.union1d(around, np.array(seen, dtype=np.intp))
     things = SceneThings([landmarks[i] for i in around.tolist()], config)
-    found = {around[row]: said for row, said in enumerate(things.descriptions())}
+    found = {around[row]: label for row, label in enumerate(things.descriptions())}
     hidden = Rejection(reason="looks_unknown", measured=None, limit=None, unit=None)
     far = Rejection(reason=NOT_NEAR, measured=None, limit=config.around_m, unit="m")
     return tuple(
@@ -122,7 +122,7 @@ def describe(
     )
 
 
-def _around(landmarks: Sequence[Landmark], path: FloatArray, within_m: float) -> IntArray:
+def _seen_from_path(landmarks: Sequence[Landmark], path: FloatArray, within_m: float) -> IntArray:
     """Indices of the landmarks with a look that may be seen from a path."""
     seen = np.array([i for i, mark in enumerate(landmarks) if mark.appearance is not None], dtype=np.intp)
     if not len(path) or not len(seen):
@@ -166,10 +166,10 @@ class SceneThings:
     def descriptions(self) -> list[ReferringExpression]:
         """First what looks tell, then what stands beside something that they tell."""
         alone = [self._by_look(i) if self._extent_known(i) else _NO_EXTENT for i in range(len(self.marks))]
-        anchors = [place_of(i, self.marks[i], said.label) for i, said in enumerate(alone) if said.label]
+        anchors = [place_of(i, self.marks[i], one.label) for i, one in enumerate(alone) if one.label]
         return [
-            said if said.label or said is _NO_EXTENT else self._beside(i, anchors) or self._nearest(i, anchors) or said
-            for i, said in enumerate(alone)
+            one if one.label or one is _NO_EXTENT else self._by_thing(i, anchors) or self._nearest(i, anchors) or one
+            for i, one in enumerate(alone)
         ]
 
     def _extent_known(self, i: int) -> bool:
@@ -212,8 +212,8 @@ class SceneThings:
         """The traits that may be told of a thing, first that by which it is recognised best."""
         noun = str(self._noun[i])
         paint, roof = self._paint_of(i) if noun in COLOURED else None, str(self._roof[i])
-        told = NounPhrase(noun, paint, roof if roof in _ROOFS and noun in COLOURED else None)
-        yield from dict.fromkeys([NounPhrase(noun, paint), NounPhrase(noun, None, told.roof), NounPhrase(noun), told])
+        full = NounPhrase(noun, paint, roof if roof in _ROOFS and noun in COLOURED else None)
+        yield from dict.fromkeys([NounPhrase(noun, paint), NounPhrase(noun, None, full.roof), NounPhrase(noun), full])
 
     def _paint_of(self, i: int) -> tuple[str, str] | None:
         least = self.config.colour_margin
@@ -230,14 +230,14 @@ class SceneThings:
         tried = [(words, np.flatnonzero(self.may_fit(words))) for words in self._words(i)]
         for words, may in tried:
             if len(may) == 1:
-                return _say(words.text(), self._proof(i, words))
+                return _refer(words.text(), self._proof(i, words))
         for words, may in tried:
             rank = self._height_word(i, may[may != i]) or self._area_word(i, may[may != i])
             if rank is not None:
-                return _say(words.text(first=rank[0]), (*self._proof(i, words), rank[1]))
+                return _refer(words.text(first=rank[0]), (*self._proof(i, words), rank[1]))
         sign = self._looks[i].sign  # that can be read on no other
         if sign and self._signs[sign.casefold()] == 1:
-            return _say(next(self._words(i)).text(last=f' with the sign "{sign}"'), ())
+            return _refer(next(self._words(i)).text(last=f' with the sign "{sign}"'), ())
         fewest = min(len(may) for _, may in tried)
         return ReferringExpression(
             None, unnameable_reason=Rejection(reason="looks_like_another", measured=fewest, limit=1, unit="things")
@@ -251,7 +251,7 @@ class SceneThings:
         for word, more, less in (("tallest", low, rivals[:, 1].max()), ("lowest", rivals[:, 0].min(), high)):
             if more >= less * self.config.height_ratio_min and more - less >= self.config.height_gap_min_m:
                 limit = self.config.height_ratio_min
-                return word, _shown("height_ratio", word, float(more / less), ">=", limit, "ratio")
+                return word, _fact("height_ratio", word, float(more / less), ">=", limit, "ratio")
         return None
 
     def _area_word(self, i: int, others: IntArray) -> tuple[str, Evidence] | None:
@@ -259,9 +259,9 @@ class SceneThings:
         next_m2, limit = self._area_m2[others].max(), self.config.area_ratio_min
         if not self._area_m2[i] >= limit * next_m2:  # also where one is not known
             return None
-        return "largest", _shown("area_ratio", "largest", float(self._area_m2[i] / next_m2), ">=", limit, "ratio")
+        return "largest", _fact("area_ratio", "largest", float(self._area_m2[i] / next_m2), ">=", limit, "ratio")
 
-    def _beside(self, i: int, anchors: Sequence[NamedLandmark]) -> ReferringExpression | None:
+    def _by_thing(self, i: int, anchors: Sequence[NamedLandmark]) -> ReferringExpression | None:
         """A label from what a thing stands beside, and nothing like it does; None where there is no such thing."""
         most, apart = self.config.beside_max_m, self.config.apart_min_m
         return self._by_anchor(i, anchors, BESIDE, most, lambda _: apart)
@@ -290,8 +290,8 @@ class SceneThings:
                 least = apart(gap)
                 away = self._least_gap_m(rivals, anchor, least)
                 if away >= least:
-                    proof = _shown("gap", label, gap, "<=", most), _shown("gap_of_others", label, away, ">=", least)
-                    return _say(words.text(last=f"{relation}{label}"), proof)
+                    proof = _fact("gap", label, gap, "<=", most), _fact("gap_of_others", label, away, ">=", least)
+                    return _refer(words.text(last=f"{relation}{label}"), proof)
         return None
 
     def _least_gap_m(self, rivals: IntArray, anchor: NamedLandmark, enough_m: float) -> float:
@@ -314,8 +314,8 @@ class SceneThings:
         rivals = np.flatnonzero(self.may_fit(words._replace(paint=None)) & ~self.may_fit(words))
         off = [float(max(-self._paint[w][colour][j] for w in _surfaces(where))) for j in rivals.tolist()]
         limit = self.config.colour_margin
-        told = [("colour_fits", fits), *([("colour_fits_no_other", min(off))] if off else [])]
-        return tuple(_shown(name, colour, value, ">=", limit, "Lab") for name, value in told)
+        measures = [("colour_fits", fits), *([("colour_fits_no_other", min(off))] if off else [])]
+        return tuple(_fact(name, colour, value, ">=", limit, "Lab") for name, value in measures)
 
 
 def _fit(colours: Sequence[tuple[int, int, int] | None]) -> dict[str, FloatArray]:
@@ -323,14 +323,14 @@ def _fit(colours: Sequence[tuple[int, int, int] | None]) -> dict[str, FloatArray
     return margins(np.array([rgb or (np.nan,) * 3 for rgb in colours], dtype=np.float64).reshape(-1, 3))
 
 
-def _say(text: str, proof: tuple[Evidence, ...]) -> ReferringExpression:
+def _refer(text: str, proof: tuple[Evidence, ...]) -> ReferringExpression:
     if len(text) <= _MAX_LABEL:
         return ReferringExpression(text, proof)
     too_long = Rejection(reason="label_too_long", measured=len(text), limit=_MAX_LABEL, unit="characters")
     return ReferringExpression(None, unnameable_reason=too_long)
 
 
-def _shown(
+def _fact(
     name: str, subject: str, value: float, relation: Literal[">=", "<="], limit: float, unit: str = "m"
 ) -> Evidence:
     value = round(value, _DECIMALS)

@@ -49,14 +49,14 @@ def observe_flight(scene: FlightScene, geometry: FlightGeometry, config: MotionC
     if shot is not None:
         each_s = shot.poses.known(step_s)
         noticed = np.array([may_be_noticed(each_s, mark, shot.setting) for mark in flight.landmarks], dtype=bool)
-    said = describe(flight.landmarks, path, config.describe, noticed)
+    expressions = describe(flight.landmarks, path, config.describe, noticed)
     named = tuple(
         landmark  # a goal that is given by words and a place
         if landmark.label
         else landmark.model_copy(
             update={"label": one.label, "proof": one.proof, "unnameable_reason": one.unnameable_reason}
         )
-        for landmark, one in zip(flight.landmarks, said, strict=True)
+        for landmark, one in zip(flight.landmarks, expressions, strict=True)
     )
     task = with_labels(flight, named)
     moved = [s for path in found for s in segments(path, fits, config, (step, 0.0))]
@@ -132,19 +132,19 @@ def _motion(
         rate_hz=config.rate_hz,
         t_s=tuple(t_s.round(_DECIMALS).tolist()),
         enu_m=tuple(map(tuple, (enu.round(_DECIMALS) + 0.0).tolist())),
-        height_m=_known(height),
-        heading_deg=_known(heading % 360.0, 360.0),
+        height_m=_rounded(height),
+        heading_deg=_rounded(heading % 360.0, 360.0),
         heading_error_deg=_course_error(found),
-        course_deg=_known(np.where(moves, compass_deg(velocity), np.nan), 360.0),
-        pitch_deg=_known(pitch),
-        stated_mps=_known(stated) if np.isfinite(stated).any() else (),
+        course_deg=_rounded(np.where(moves, compass_deg(velocity), np.nan), 360.0),
+        pitch_deg=_rounded(pitch),
+        stated_mps=_rounded(stated) if np.isfinite(stated).any() else (),
         part=tuple(part.tolist()),
         segments=tuple(moved),
         views=seen,
     )
 
 
-def _known(values: FloatArray, period: float = np.inf) -> tuple[float | None, ...]:
+def _rounded(values: FloatArray, period: float = np.inf) -> tuple[float | None, ...]:
     """Rounded values, None for those not known; 359.9999 is 0."""
     rounded = values.round(_DECIMALS)
     rounded = np.where(rounded >= period, 0.0, rounded) + 0.0  # no -0.0

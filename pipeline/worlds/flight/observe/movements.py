@@ -159,7 +159,7 @@ def runs_of(path: FlightPath, channel: MotionChannel) -> list[RateRun]:
             start, end = _half_way(path.t_s, rate, lo, hi, 1), _half_way(path.t_s, rate, hi, lo, -1)
             if start >= end:  # a slow ramp to a late peak
                 start, end = float(path.t_s[lo]), float(path.t_s[hi])
-            rise, fade = _nothing(path.t_s, rate, lo, -1), _nothing(path.t_s, rate, hi, 1)
+            rise, fade = _zero_crossing_s(path.t_s, rate, lo, -1), _zero_crossing_s(path.t_s, rate, hi, 1)
             before, after = np.interp([rise, fade], path.t_s, channel.total)
             if sign * (after - before) >= channel.needs.least:
                 found.append(RateRun(channel, sign, start, end, rise, fade))
@@ -182,7 +182,7 @@ def _half_way(t_s: FloatArray, rate: FloatArray, edge: int, far: int, way: int) 
     return float(t_s[below] + share * (t_s[above] - t_s[below]))
 
 
-def _nothing(t_s: FloatArray, rate: FloatArray, edge: int, way: int) -> float:
+def _zero_crossing_s(t_s: FloatArray, rate: FloatArray, edge: int, way: int) -> float:
     """When the rate is at nothing beyond ``edge``: where it passes 0 before the next moment, else at that moment."""
     beyond = edge + way
     if not 0 <= beyond < len(rate):
@@ -276,7 +276,7 @@ def segments(
     runs = [run for channel in channels(path, fits, config, step_m) for run in runs_of(path, channel)]
     runs = snapped(runs, config.min_segment_s)
     pieces = _pieces(runs, float(path.t_s[0]), float(path.t_s[-1]))
-    pieces = _told(path, _joined([_reduced(path, piece, config) for piece in pieces]), config)
+    pieces = _merged_pieces(path, _joined([_reduced(path, piece, config) for piece in pieces]), config)
     can_hover = max(step_m) <= config.hover_radius_m
     rise, fade = np.array([r.rise_s for r in runs]), np.array([r.fade_s for r in runs])
     found: list[Segment | None] = []
@@ -347,7 +347,7 @@ def _reduced(path: FlightPath, piece: MotionPiece, config: MotionConfig) -> Moti
     enough = {
         m.kind: m
         for m in _measured(path, piece, config)
-        if m.ratio >= 1 and m.amount >= _noticed(path, piece, m.kind, config)
+        if m.ratio >= 1 and m.amount >= _threshold(path, piece, m.kind, config)
     }
     ways = [enough[k].amount for k in ("along", "across") if k in enough]
     kept = {k for k, m in enough.items() if k not in ("along", "across") or m.amount >= config.lesser_share * max(ways)}
@@ -367,7 +367,7 @@ def _beside_turn_m(path: FlightPath, piece: MotionPiece, turn: MeasuredMotion, c
     return config.beside_turn_share * math.radians(turn.amount) * max(0.0, float(np.median(height_m)))
 
 
-def _noticed(path: FlightPath, piece: MotionPiece, kind: Kind, config: MotionConfig) -> float:
+def _threshold(path: FlightPath, piece: MotionPiece, kind: Kind, config: MotionConfig) -> float:
     """The least amount of a movement that is noticed from as high as the drone is; 0 for turns, and unknown heights."""
     height_m = path.within(piece.start_s, piece.end_s).height_m
     if kind not in (*_WAYS, "climb") or not len(height_m) or np.isnan(height_m).any():
@@ -376,7 +376,7 @@ def _noticed(path: FlightPath, piece: MotionPiece, kind: Kind, config: MotionCon
     return share * max(0.0, float(np.median(height_m)))
 
 
-def _told(path: FlightPath, pieces: list[MotionPiece], config: MotionConfig) -> list[MotionPiece]:
+def _merged_pieces(path: FlightPath, pieces: list[MotionPiece], config: MotionConfig) -> list[MotionPiece]:
     """The pieces as people tell them: a brief one is part of the neighbour that is most like it, or else the longer.
 
     What strikes, however brief it is, stays: a turn to another way, a jump.
@@ -419,7 +419,7 @@ def _strikes(path: FlightPath, piece: MotionPiece, config: MotionConfig) -> bool
     """Whether a movement is told however brief it is."""
     least = {"turn": config.striking_deg, "gimbal": config.striking_deg}
     return any(
-        m.amount >= max(least.get(m.kind, config.striking_m), 2 * _noticed(path, piece, m.kind, config))
+        m.amount >= max(least.get(m.kind, config.striking_m), 2 * _threshold(path, piece, m.kind, config))
         for m in _measured(path, piece, config)
     )
 
@@ -467,8 +467,8 @@ def _segment(
         east, north = (_change(path, path.enu_m[:, axis], start, end) for axis in (0, 1))
         metres = float(np.hypot(east, north))
     # Of a drone that is flown nose first it is not known how it turns where it stays.
-    told = flies or path.turn_error is None
-    turned = _change(path, path.turned_deg, *_reach(piece, runs, "turn")) if told else np.nan
+    is_known = flies or path.turn_error is None
+    turned = _change(path, path.turned_deg, *_reach(piece, runs, "turn")) if is_known else np.nan
     tilted = _change(path, path.gimbal_deg, *_reach(piece, runs, "gimbal"))
     return Segment(
         start_s=round(piece.start_s, 3),

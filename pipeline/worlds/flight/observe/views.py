@@ -110,7 +110,7 @@ def views(poses: PosesAt, landmarks: Sequence[Landmark], setting: ViewInputs) ->
     found = []
     config = setting.config
     for index, landmark in enumerate(landmarks):
-        seen = _seen(poses, landmark, setting)
+        seen = _is_in_view(poses, landmark, setting)
         may = _may_be_seen(poses, landmark, setting)
         intervals = _intervals(poses, seen, config.min_view_s)
         possible = _intervals(poses, may | seen, 0.0, 1.0 / config.rate_hz)
@@ -182,7 +182,7 @@ def range_m(landmark: Landmark, foot: FloatArray, config: MotionConfig) -> float
     return float(np.clip(config.view_sizes * max(2 * landmark.radius_m, tall), config.view_range_m, VIEW_MAX_M))
 
 
-def _seen(poses: PosesAt, landmark: Landmark, setting: ViewInputs) -> BoolArray:
+def _is_in_view(poses: PosesAt, landmark: Landmark, setting: ViewInputs) -> BoolArray:
     """Moments (G,) at which a landmark is in view."""
     seen = np.zeros(len(poses.enu_m), dtype=bool)
     over_ground = distance_m(poses.enu_m, np.array(landmark.center))

@@ -167,7 +167,7 @@ class Flights(Reader):
 
     def footage(self, files: SceneFiles, scene: FlightScene) -> Footage | None:
         """See `Reader.footage`."""
-        path = _one(files, _settings(files, Findings()), "video")
+        path = _only_file(files, _settings(files, Findings()), "video")
         if path is None or scene.video is None or scene.video.fps is None:
             return None
         return movie_footage(files, path, scene.video.fps, scene.video.frames)
@@ -280,7 +280,7 @@ def _surroundings(
     return files.once("maps", lambda found: read_surroundings(files, settings, assembled, found), findings)
 
 
-def _one(files: SceneFiles, settings: FlightSettings, key: str) -> Path | None:
+def _only_file(files: SceneFiles, settings: FlightSettings, key: str) -> Path | None:
     """The flight's log or video: the one that the settings name, else the only one in the folder, else None."""
     recorded = of_recording(files.ref.files, key)
     if recorded is not None:
@@ -297,7 +297,7 @@ def _one(files: SceneFiles, settings: FlightSettings, key: str) -> Path | None:
 
 def _read_track(files: SceneFiles, settings: FlightSettings, findings: Findings) -> _FlightLog:
     """The flight's log. Where it is in the video, its times are those of the video."""
-    path, film = _one(files, settings, "log"), _one(files, settings, "video")
+    path, film = _only_file(files, settings, "log"), _only_file(files, settings, "video")
     if path is None:
         message = f"the folder has no {LOG_FILES}, and {FLIGHT_FILE} names none"
         remedy = "put the flight's log there"
@@ -374,7 +374,7 @@ def _with_origin(
 def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, findings: Findings) -> Video | None:
     """Facts of the video; says how its length differs from the log's."""
     offset_s = log.video_offset_s
-    path = _one(files, settings, "video")
+    path = _only_file(files, settings, "video")
     seconds = 0.0
     video = None
     if path is None:
@@ -397,7 +397,7 @@ def _video(files: SceneFiles, settings: FlightSettings, log: _FlightLog, finding
         raise files.fault(files.path / FLIGHT_FILE, "offset_beyond_log", message, remedy)
     if not seconds or path is None:
         return video
-    beside = path != _one(files, settings, "log")
+    beside = path != _only_file(files, settings, "log")
     fits = _check_clock(path, log, settings.camera, beside, findings)
     most, unseen, unlogged = LENGTH_TOLERANCE_S, log_s - offset_s - seconds, max(offset_s + seconds - log_s, -offset_s)
     message = f"the log lasts {log_s:.1f} s, the video {seconds:.1f} s from {offset_s:g} s of the log on: "

@@ -197,16 +197,16 @@ def rises_m(placed: PlacedFeature, looks: Sequence[Appearance | None]) -> FloatA
     rises[known] = height_m[known, None]
     rises[placed.in_parts, 0] = [f.low_m for f in placed.features if math.isfinite(f.low_m)]
     solid = np.array([f.solid for f in placed.features], dtype=bool)
-    told = known | np.array([look is not None and look.height_m is not None for look in looks], dtype=bool)
-    open_ones = np.flatnonzero(solid & ~told)
+    has_height = known | np.array([look is not None and look.height_m is not None for look in looks], dtype=bool)
+    open_ones = np.flatnonzero(solid & ~has_height)
     if not len(open_ones):
         return rises
     middle = np.array([outlines[0].mean(0) for outlines in placed.outlines])
     width = np.array([_width_m(placed.outlines[i]) for i in open_ones.tolist()])
-    tree = shapely.STRtree(shapely.points(middle[told & solid]))
+    tree = shapely.STRtree(shapely.points(middle[has_height & solid]))
     row, near = tree.query(shapely.points(middle[open_ones]), predicate="dwithin", distance=AROUND_M)
     highest = np.full(len(open_ones), -np.inf)
-    np.maximum.at(highest, row, rises[told & solid, 1][near])
+    np.maximum.at(highest, row, rises[has_height & solid, 1][near])
     highest[np.bincount(row, minlength=len(open_ones)) < TRUSTED_MIN] = np.nan
     by_neighbours = np.maximum(OVER_NEIGHBOURS * highest, LEAST_TALLEST_M)
     kind_unknown = rises[open_ones, 1] == rise_of(_ANY, None)[1]
@@ -323,11 +323,11 @@ def _landmark(placed: PlacedFeature, place: int, look: Appearance | None, rise: 
         center=circle_center,
         radius_m=radius,
         outline=None if largest is None else tuple((float(x), float(y)) for x, y in largest),
-        base_m=_known(placed.foot_m[place]),
-        top_m=_known(placed.top_m[place]),
+        base_m=_finite(placed.foot_m[place]),
+        top_m=_finite(placed.top_m[place]),
         rise_m=None if look is None or np.isfinite(placed.top_m[place]) else (float(rise[0]), float(rise[1])),
     )
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None

@@ -215,17 +215,17 @@ def _turns_otherwise(shown: dict[str, FloatArray], certain: FloatArray, posed: l
         sure = (certain >= CERTAIN) & (~stands | bool(stands.all()))
         best: tuple[float, float] | None = None
         for flown in posed:
-            said, counted = flown.sideways() if axis == "sideways" else flown.upwards()
+            stated, counted = flown.sideways() if axis == "sideways" else flown.upwards()
             # Rates are taken over a second, so it counts as a whole; what lies outside the video does not count.
             lasts = minimum_filter1d(counted & flown.high, round(RATE_HZ) + 1, mode="constant")
             counted = sure & lasts
-            said, seen = said[counted], moved[counted]
-            most = np.maximum(np.abs(said), np.abs(seen))
+            stated, seen = stated[counted], moved[counted]
+            most = np.maximum(np.abs(stated), np.abs(seen))
             turned = float(most[most >= TURNS_RPS].sum()) / RATE_HZ
             if turned < np.radians(TURNED_DEG):
                 best = None
                 break
-            alike = float(said @ seen) / max(float(np.sqrt((said @ said) * (seen @ seen))), 1e-9)
+            alike = float(stated @ seen) / max(float(np.sqrt((stated @ stated) * (seen @ seen))), 1e-9)
             best = max(best or (-2.0, 0.0), (alike, turned))
         if best is not None and best[0] < TURNS_ALIKE:
             message = (

@@ -474,8 +474,8 @@ def speeds(log: Log, fixes: PositionFixes, step_m: float) -> FloatArray:
     logged = np.sqrt((bounded(log.velocity_mps[fixes.index], FASTEST_MPS) ** 2).sum(1))
     moves = np.isfinite(logged) & (derived + np.nan_to_num(logged) > 2 * MOVES_MPS)
     if moves.sum() >= ENOUGH and moves.mean() > MANY:
-        moved, said = float(np.median(derived[moves])), float(np.median(logged[moves]))
-        if not said / RATIO_MAX <= moved <= said * RATIO_MAX:
+        moved, stated_speed = float(np.median(derived[moves])), float(np.median(logged[moves]))
+        if not stated_speed / RATIO_MAX <= moved <= stated_speed * RATIO_MAX:
             return derived
     return np.where(np.isfinite(logged), logged, derived)
 
@@ -498,11 +498,11 @@ def stated_speeds(log: Log, fixes: PositionFixes, step_m: float, found: list[Fin
     placed = derived_speeds(fixes, step_m, axes=2)
     moves = np.isfinite(stated) & (placed + np.nan_to_num(stated) > 2 * MOVES_MPS)
     if moves.sum() >= ENOUGH:
-        moved, said = float(np.median(placed[moves])), float(np.median(stated[moves]))
-        ratio = moved / said if said > 0 else np.inf
-        message = f"the positions move at {moved:.2f} m/s where the log states {said:.2f} m/s"
+        moved, stated_speed = float(np.median(placed[moves])), float(np.median(stated[moves]))
+        ratio = moved / stated_speed if stated_speed > 0 else np.inf
+        message = f"the positions move at {moved:.2f} m/s where the log states {stated_speed:.2f} m/s"
         if not 1.0 / UNLIKE <= ratio <= UNLIKE and moves.mean() > MANY:  # noise of a few samples is no scale
-            limit = round(said * UNLIKE, 3)
+            limit = round(stated_speed * UNLIKE, 3)
             found.append(doubt("speed_differs", "log", message, REMEDY, round(moved, 3), limit, "m/s"))
         elif abs(ratio - 1.0) > RATIO_OFF and np.isfinite(ratio):
             remedy = "none needed: distances are those of the positions, and a speed is asked where both agree"

@@ -79,7 +79,7 @@ def straighten(clock_s: FloatArray) -> StraightenedClock:
         worst = float(-step.min())
         message = f"the clock jumps back {int(back.sum())} times, by up to {worst:.3f} s; {goes_on}"
         remedy = "if several flights were joined, give each its own file; check the offset to the video of later parts"
-        found.append(about(doubt("clock_jump", "log", message, remedy, worst, 0.0, "s"), t_s, _after(back)))
+        found.append(about(doubt("clock_jump", "log", message, remedy, worst, 0.0, "s"), t_s, _after_jump(back)))
     if leap.any():
         worst = float(step.max())
         message = (
@@ -87,7 +87,7 @@ def straighten(clock_s: FloatArray) -> StraightenedClock:
             f"day; {goes_on}"
         )
         remedy = "check the offset to the video, or cut the log at the leap"
-        found.append(about(doubt("epoch_leap", "log", message, remedy, worst, LEAP_S, "s"), t_s, _after(leap)))
+        found.append(about(doubt("epoch_leap", "log", message, remedy, worst, LEAP_S, "s"), t_s, _after_jump(leap)))
     return StraightenedClock(index, t_s, breaks, run, tuple(found))
 
 
@@ -107,6 +107,6 @@ def timed(clock_s: FloatArray) -> tuple[IntArray, int]:
     return index[~stray], int(stray.sum())
 
 
-def _after(jumps: BoolArray) -> BoolArray:
+def _after_jump(jumps: BoolArray) -> BoolArray:
     """The samples (M,) after the first of some jumps (M - 1,): it is not known when they were."""
     return np.concatenate([[False], np.cumsum(jumps) > 0])

@@ -82,13 +82,13 @@ def annotated_scene(
     if not len(kept) or len(kept) > MAX_OBJECTS:
         message = f"{len(labels)} boxes, {len(kept)} of them of things with a name"
         raise RawDataError(place, "unusable_boxes", message, f"give 1 to {MAX_OBJECTS} boxes")
-    lost, told = sorted({*labels[named & ~sound]}), list(remarks)
+    lost, notes = sorted({*labels[named & ~sound]}), list(remarks)
     if lost:
         bad = int((named & ~sound).sum())
-        told.append(f"{bad} boxes have no sides or axes and were left out: {shown(lost)}; look for these in the scene")
+        notes.append(f"{bad} boxes have no sides or axes and were left out: {shown(lost)}; look for these in the scene")
     left = Counter(labels[~named].tolist())
     if left:
-        told.append(f"left out, as surfaces or without a name: {shown(f'{k} ({n})' for k, n in sorted(left.items()))}")
+        notes.append(f"left out, as surfaces or without a name: {shown(f'{k} ({n})' for k, n in sorted(left.items()))}")
     open_ended = {*lost, *map(normal, incomplete)}
     document = {
         "format": "scan2qa-scene",
@@ -107,7 +107,7 @@ def annotated_scene(
                 strict=True,
             )
         ],
-        "remarks": told,
+        "remarks": notes,
     }
     return SceneDocument.model_validate(document | parts)
 

@@ -69,7 +69,7 @@ class AriaDigitalTwin(Converter):
         kept = np.flatnonzero(things & still)
         pose, corner = poses[first[kept]], corners[box_order[at[place_of[kept]]]]
         turn = rotations(pose[:, 3:])
-        up = _up(place)
+        up = _up_axis(place)
         _check_upright(place, turn, up)
         boxes = AnnotatedBoxes(
             labels=[str(labels[i]) for i in kept],
@@ -124,7 +124,7 @@ def _check_upright(place: Path, turn: FloatArray, up: str) -> None:
         raise RawDataError(place / FILES[1], "another_axis_is_up", message, "are q_wo_w, x, y, z in their columns?")
 
 
-def _up(place: Path) -> str:
+def _up_axis(place: Path) -> str:
     """The axis against gravity, as the trajectory states it; y where there is none. Raises RawDataError."""
     path = place / TRAJECTORY
     if not path.is_file():

@@ -257,8 +257,8 @@ def moved(item: LabelledBox, world_T_file: FloatArray) -> LabelledBox:
     """A box in another right-handed frame."""
     rows = np.array(item.axes or np.eye(3)) @ world_T_file[:3, :3].T
     center = world_T_file[:3, :3] @ np.array(item.center) + world_T_file[:3, 3]
-    told = item.model_dump() | {"center": center.round(6).tolist(), "axes": rows.round(9).tolist()}
-    return LabelledBox.model_validate(told)
+    fields = item.model_dump() | {"center": center.round(6).tolist(), "axes": rows.round(9).tolist()}
+    return LabelledBox.model_validate(fields)
 
 
 def copied(path: Path, folder: Path, name: str) -> str:

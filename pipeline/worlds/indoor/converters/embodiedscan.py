@@ -91,17 +91,17 @@ def _names(path: Path) -> Iterable[str]:
 def _infos(path: Path) -> tuple[dict[str, dict[str, Any]], dict[int, str]]:
     """The scenes by name, and the names of labels. Raises RawDataError."""
     try:
-        told = read_pickle(bytes_of(path, MOST_BYTES), (), STEPS_MAX, PARTS_MAX)
+        document = read_pickle(bytes_of(path, MOST_BYTES), (), STEPS_MAX, PARTS_MAX)
     except FormatError as error:
         remedy = SMALLER if error.finding == "pickle_too_large" else AGAIN
         raise RawDataError(path, error.finding, error.message, remedy) from error
-    meta = told.get("metainfo") if isinstance(told, dict) else None
+    meta = document.get("metainfo") if isinstance(document, dict) else None
     categories = meta.get("categories") if isinstance(meta, dict) else None
     if not isinstance(categories, dict):
         raise RawDataError(path, "missing_key", "there is no metainfo with categories", AGAIN)
     labels = {number: str(name) for name, number in categories.items() if isinstance(number, int)}
     scenes: dict[str, dict[str, Any]] = {}
-    for number, info in enumerate(entries_of(path, told, "data_list")):
+    for number, info in enumerate(entries_of(path, document, "data_list")):
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", str(info.get("sample_idx", number))).strip("-") or str(number)
         if name in scenes:
             raise RawDataError(path, "duplicate_scene", f"{name} is there twice", AGAIN)

@@ -71,10 +71,10 @@ class Hypersim(Converter):
         """See `Converter.convert`."""
         scene = place.parent
         camera = place.name.removeprefix(f"{scene.resolve().name}_")
-        path, told = _parameters(scene)
-        scale = _metres_per_unit(scene, path, told)
-        size = size_from(path, *(told.get(key) for key in SIZE))
-        turn, matrix = pinhole(path, numbers_from(path, [told.get(key) for key in LENS], 9, "M_cam_from_uv"), size)
+        path, meta = _parameters(scene)
+        scale = _metres_per_unit(scene, path, meta)
+        size = size_from(path, *(meta.get(key) for key in SIZE))
+        turn, matrix = pinhole(path, numbers_from(path, [meta.get(key) for key in LENS], 9, "M_cam_from_uv"), size)
         found = _boxes(scene / "_detail/mesh", scale)
         document = None
         if found is not None:
@@ -136,15 +136,15 @@ def _parameters(scene: Path) -> tuple[Path, dict[str, str]]:
     for path in paths:
         header, rows = table_of(path)
         for row in rows:
-            told = dict(zip(header, row, strict=False))
-            if told.get("scene_name") == name:
-                return path, told
+            fields = dict(zip(header, row, strict=False))
+            if fields.get("scene_name") == name:
+                return path, fields
     what = f"{shown(p.name for p in paths)} has no row {name}" if paths else "nothing states the lens and the unit"
     raise RawDataError(paths[0] if paths else scene, "missing_file", what, PARAMETERS)
 
 
-def _metres_per_unit(scene: Path, path: Path, told: dict[str, str]) -> float:
-    scale = float(numbers_from(path, [told.get(SCALE)], 1, SCALE)[0])
+def _metres_per_unit(scene: Path, path: Path, parameters: dict[str, str]) -> float:
+    scale = float(numbers_from(path, [parameters.get(SCALE)], 1, SCALE)[0])
     own = scene / "_detail/metadata_scene.csv"
     if own.is_file():
         value = next((row[1] for row in table_of(own)[1] if len(row) > 1 and row[0] == "meters_per_asset_unit"), None)
@@ -218,8 +218,8 @@ def _boxes(mesh: Path, scale: float) -> tuple[AnnotatedBoxes, list[str]] | None:
             continue
         labels.append(name)
         kept.append(own)
-    told = shown(f"{name} ({count})" for name, count in sorted(several.items()))
-    remarks = [f"instances that may hold several things were left out: {told}"] if several else []
+    repeated = shown(f"{name} ({count})" for name, count in sorted(several.items()))
+    remarks = [f"instances that may hold several things were left out: {repeated}"] if several else []
     return AnnotatedBoxes(labels, center[kept], size[kept], columns[kept].transpose(0, 2, 1)), remarks
 
 

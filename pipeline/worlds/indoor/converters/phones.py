@@ -117,17 +117,17 @@ class Record3D(Converter):
     def capture(self, place: Path) -> Capture:
         """See `Converter.capture`."""
         path = place / METADATA
-        told = object_of(path)
-        size = size_from(path, told.get("w"), told.get("h"))
-        matrix = numbers_from(path, told.get("K"), 9, "K").reshape(3, 3).T
-        rows = told.get("poses")
+        document = object_of(path)
+        size = size_from(path, document.get("w"), document.get("h"))
+        matrix = numbers_from(path, document.get("K"), 9, "K").reshape(3, 3).T
+        rows = document.get("poses")
         count = len(rows) if isinstance(rows, list) else 0
         if not isinstance(rows, list) or not rows:
             raise RawDataError(path, "missing_key", "there is no list 'poses'", "export the recording again")
         table = numbers_from(path, rows, 7 * count, "poses").reshape(-1, 7)
         pose = opencv_camera(quaternion_poses(table[:, 4:], table[:, :4], path))
         clock = numbers_from(
-            path, told.get("frameTimestamps") or (np.arange(count) / _fps(told)).tolist(), count, "times"
+            path, document.get("frameTimestamps") or (np.arange(count) / _fps(document)).tolist(), count, "times"
         )
         lens = pinhole_of(matrix)
         if abs(matrix[2, 2] - 1) > 1e-6 or abs(matrix[2, 0]) + abs(matrix[2, 1]) > 1e-6:
@@ -142,8 +142,8 @@ class Record3D(Converter):
         return Capture(place, shots, size, up=up, depth_m=lambda i: depth_png(depths / f"{order[i]}.png", 1000.0))
 
 
-def _fps(told: dict[str, object]) -> float:
-    fps = told.get("fps")
+def _fps(document: dict[str, object]) -> float:
+    fps = document.get("fps")
     return float(fps) if isinstance(fps, int | float) and 0 < fps <= 240 else 60.0
 
 
@@ -186,15 +186,15 @@ class Polycam(Converter):
             raise RawDataError(place, "no_usable_frames", "there is no camera", "export the raw data again")
         shots, size = [], (0, 0)
         for i, path in enumerate(paths):
-            told = object_of(path)
+            document = object_of(path)
             pose = np.vstack(
-                [numbers_from(path, [told.get(k) for k in ROWS], 12, "t_00 … t_23").reshape(3, 4), [0, 0, 0, 1]]
+                [numbers_from(path, [document.get(k) for k in ROWS], 12, "t_00 … t_23").reshape(3, 4), [0, 0, 0, 1]]
             )
-            own = size_from(path, told.get("width"), told.get("height"))
+            own = size_from(path, document.get("width"), document.get("height"))
             if i and own != size:
                 raise RawDataError(path, "bad_intrinsics", f"{own} pixels, others {size}", "export one capture")
             size = own
-            lens = lens_of(path, told, ("fx", "fy", "cx", "cy"))
+            lens = lens_of(path, document, ("fx", "fy", "cx", "cy"))
             picture = None if images is None else images / f"{path.stem}.jpg"
             color = picture if picture is not None and picture.is_file() else None
             shots.append(CapturedFrame(i * SECONDS, opencv_camera(pose), lens, color))

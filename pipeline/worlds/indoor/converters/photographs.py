@@ -47,12 +47,12 @@ class Nerfstudio(Converter):
     def capture(self, place: Path) -> Capture:
         """See `Converter.capture`."""
         path = place / TRANSFORMS
-        told = object_of(path)
-        model = told.get("camera_model")
+        document = object_of(path)
+        model = document.get("camera_model")
         if model not in PINHOLES:
             message = f"camera_model is {model!r}; read are pinhole cameras"
             raise RawDataError(path, "bad_intrinsics", message, "undistort the pictures: ns-process-data does it")
-        frames = sorted(entries_of(path, told, "frames"), key=lambda frame: str(frame.get("file_path")))
+        frames = sorted(entries_of(path, document, "frames"), key=lambda frame: str(frame.get("file_path")))
         shots: list[CapturedFrame] = []
         missing = 0
         for frame in frames:
@@ -62,7 +62,7 @@ class Nerfstudio(Converter):
                 continue
             pose = numbers_from(path, frame.get("transform_matrix"), 16, "transform_matrix").reshape(4, 4)
             time_s = len(shots) * SECONDS
-            own = told | frame
+            own = document | frame
             shots.append(
                 CapturedFrame(time_s, opencv_camera(pose), _lens(path, own), picture, distortion=_distortion(path, own))
             )
@@ -72,16 +72,16 @@ class Nerfstudio(Converter):
         remarks = [UNMEASURED, f"photographs without times: each is shown for {SECONDS:g} s, in order of their names"]
         if missing:
             remarks.append(f"{missing} of {len(frames)} frames have no picture here, and were left out")
-        first = told | frames[0]
+        first = document | frames[0]
         size = size_from(path, first.get("w"), first.get("h"))
         up = np.array(UP_AXES["z"])
         return Capture(place, shots, size, "unknown", up, remarks=tuple(remarks))
 
 
-def _distortion(path: Path, told: dict[str, Any]) -> Distortion:
+def _distortion(path: Path, document: dict[str, Any]) -> Distortion:
     """k1, k2, p1, p2. Raises RawDataError where there is more than these."""
     k1, k2, p1, p2, k3, k4 = numbers_from(
-        path, [told.get(key, 0.0) for key in (*CURVED, *HIGHER)], 6, "the distortion (k1 …)"
+        path, [document.get(key, 0.0) for key in (*CURVED, *HIGHER)], 6, "the distortion (k1 …)"
     ).tolist()
     if k3 or k4:
         message = f"the lens is curved by k3 {k3:g}, k4 {k4:g}; read are k1, k2, p1, p2"
@@ -97,14 +97,14 @@ def _picture(place: Path, frame: dict[str, Any]) -> Path | None:
     return next((path for n in names if (path := one_file(place, n)) is not None), None)
 
 
-def _lens(path: Path, told: dict[str, Any]) -> tuple[float, float, float, float]:
+def _lens(path: Path, document: dict[str, Any]) -> tuple[float, float, float, float]:
     """The lens, or what the angle of view makes of it."""
-    width, height = size_from(path, told.get("w"), told.get("h"))
-    angle = told.get("camera_angle_x")
-    if "fl_x" not in told and isinstance(angle, int | float) and 0 < angle < math.pi:
+    width, height = size_from(path, document.get("w"), document.get("h"))
+    angle = document.get("camera_angle_x")
+    if "fl_x" not in document and isinstance(angle, int | float) and 0 < angle < math.pi:
         focal = width / 2 / math.tan(angle / 2)
-        told = {"fl_x": focal, "fl_y": focal, "cx": width / 2, "cy": height / 2} | told
-    return lens_of(path, {"fl_y": told.get("fl_x"), "cx": width / 2, "cy": height / 2} | told, LENS)
+        document = {"fl_x": focal, "fl_y": focal, "cx": width / 2, "cy": height / 2} | document
+    return lens_of(path, {"fl_y": document.get("fl_x"), "cx": width / 2, "cy": height / 2} | document, LENS)
 
 
 MODEL_FOLDERS: Final = ("sparse/0", "sparse", ".")  # of a project, where the model lies
@@ -145,9 +145,9 @@ class Colmap(Converter):
             CapturedFrame(
                 k * SECONDS,
                 views.world_T_camera[i],
-                _four(views.intrinsics[i].tolist()),
+                _unpack_pinhole(views.intrinsics[i].tolist()),
                 found[i],
-                distortion=_four(views.distortion[i].tolist()),
+                distortion=_unpack_pinhole(views.distortion[i].tolist()),
             )
             for k, i in enumerate(found)
         ]
@@ -158,7 +158,7 @@ class Colmap(Converter):
         return Capture(place, shots, (size[0], size[1]), "unknown", remarks=tuple(remarks))
 
 
-def _four(lens: list[float]) -> tuple[float, float, float, float]:
+def _unpack_pinhole(lens: list[float]) -> tuple[float, float, float, float]:
     fx, fy, cx, cy = lens
     return fx, fy, cx, cy
 

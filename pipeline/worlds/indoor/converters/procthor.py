@@ -89,10 +89,10 @@ class ProcThor(Converter):
 
 def _looks_so(path: Path) -> bool:
     try:
-        told = json_of(path)
+        document = json_of(path)
     except RawDataError:
         return False
-    return isinstance(told, dict) and all(key in told for key in KEYS)
+    return isinstance(document, dict) and all(key in document for key in KEYS)
 
 
 def _houses(path: Path) -> list[str]:
@@ -132,19 +132,19 @@ def _sizes(path: Path) -> dict[str, tuple[str, list[float]]]:
 
 @kept_until_changed
 def _database(path: Path) -> dict[str, tuple[str, list[float]]]:
-    told = json_of(path)
-    if not isinstance(told, dict):
-        raise RawDataError(path, "not_an_object", f"the JSON is {type(told).__name__}", NO_ASSETS)
+    document = json_of(path)
+    if not isinstance(document, dict):
+        raise RawDataError(path, "not_an_object", f"the JSON is {type(document).__name__}", NO_ASSETS)
     return {
         str(asset.get("assetId")): (split_words(kind), list(_xyz(path, asset, "boundingBox")))
-        for kind in told
-        for asset in entries_of(path, told, kind)
+        for kind in document
+        for asset in entries_of(path, document, kind)
     }
 
 
 def _xyz(path: Path, entry: dict[str, Any], key: str) -> FloatArray:
-    told = entry.get(key)
-    values = [told.get(axis) for axis in "xyz"] if isinstance(told, dict) else None
+    value = entry.get(key)
+    values = [value.get(axis) for axis in "xyz"] if isinstance(value, dict) else None
     return numbers_from(path, values, 3, f"{key} of {entry.get('id', entry.get('assetId'))}"[:80])
 
 

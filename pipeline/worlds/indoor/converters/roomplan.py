@@ -39,13 +39,13 @@ class AppleRoomPlan(Converter):
 
     def convert(self, place: Path, folder: Path) -> SceneDocument:
         """See `Converter.convert`."""
-        told = object_of(place)
-        items = [(_name(place, entry.get("category")), entry) for entry in entries_of(place, told, "objects")]
+        document = object_of(place)
+        items = [(_name(place, entry.get("category")), entry) for entry in entries_of(place, document, "objects")]
         for kind in SURFACES:
-            items += [(kind[:-1], entry) for entry in (entries_of(place, told, kind) if kind in told else ())]
+            items += [(kind[:-1], entry) for entry in (entries_of(place, document, kind) if kind in document else ())]
         boxes = tuple(_box(place, label, entry) for label, entry in items)
         unsure = {label for label, entry in items if _one_key(entry.get("confidence")) != "high"}
-        floors = entries_of(place, told, "floors") if "floors" in told else []
+        floors = entries_of(place, document, "floors") if "floors" in document else []
         remarks = [] if len(floors) <= 1 else [f"of {len(floors)} floors the largest is the outline"]
         if unsure:
             remarks.append(f"RoomPlan is not sure of every {', '.join(sorted(unsure))}: look, and add them to complete")
@@ -66,10 +66,10 @@ class AppleRoomPlan(Converter):
 
 def _looks_so(path: Path) -> bool:
     try:
-        told = object_of(path)
+        document = object_of(path)
     except RawDataError:
         return False
-    lists = (told.get("objects"), told.get("walls"))
+    lists = (document.get("objects"), document.get("walls"))
     return all(isinstance(entries, list) and all("assetId" not in e for e in entries) for entries in lists)
 
 

@@ -61,12 +61,12 @@ class Replica(Converter):
     def convert(self, place: Path, folder: Path) -> SceneDocument:
         """See `Converter.convert`."""
         path = _file(place) or place / SEMANTIC
-        told = object_of(path)
-        gravity = numbers_from(path, told.get("gravity_dir", [0, 0, -1]), 3, "gravity_dir")
+        document = object_of(path)
+        gravity = numbers_from(path, document.get("gravity_dir", [0, 0, -1]), 3, "gravity_dir")
         if not -gravity[2] >= UPRIGHT_MIN * np.linalg.norm(gravity):
             message = f"gravity_dir is {gravity.round(3).tolist()}: z does not point up"
             raise RawDataError(path, "another_axis_is_up", message, "fetch Replica's own file")
-        entries = entries_of(path, told, "objects")
+        entries = entries_of(path, document, "objects")
         numbers = [_numbers(path, entry) for entry in entries]
         center, size, quat, shift = np.split(np.array(numbers).reshape(-1, 13), [3, 6, 10], axis=1)
         turn = rotations(quat)
@@ -92,7 +92,7 @@ def _numbers(path: Path, entry: dict[str, Any]) -> list[float]:
     parts = [box.get(key) if isinstance(box, dict) else None for key in ("abb", "orientation")]
     abb, turned = (part if isinstance(part, dict) else {} for part in parts)
     lists = ((abb, "center", 3), (abb, "sizes", 3), (turned, "rotation", 4), (turned, "translation", 3))
-    return [n for told, key, count in lists for n in numbers_from(path, told.get(key), count, what).tolist()]
+    return [n for record, key, count in lists for n in numbers_from(path, record.get(key), count, what).tolist()]
 
 
 SUFFIX: Final = ".house"
@@ -239,10 +239,10 @@ class ThreeRScan(Converter):
 def _box(path: Path, entry: dict[str, Any]) -> list[float]:
     """Centre, sides and axes of one instance."""
     obb = entry.get("obb")
-    told = obb if isinstance(obb, dict) else {}
+    box = obb if isinstance(obb, dict) else {}
     what = f"the obb of {entry.get('label')} {entry.get('objectId')}"[:80]
     parts = (("centroid", 3), ("axesLengths", 3), ("normalizedAxes", 9))
-    return [n for key, count in parts for n in numbers_from(path, told.get(key), count, f"{what}: {key}").tolist()]
+    return [n for key, count in parts for n in numbers_from(path, box.get(key), count, f"{what}: {key}").tolist()]
 
 
 def _camera(frames: Path, folder: Path, remarks: list[str]) -> CaptureCamera:
@@ -273,12 +273,12 @@ def _camera(frames: Path, folder: Path, remarks: list[str]) -> CaptureCamera:
 
 def _info(path: Path) -> dict[str, str]:
     """The values of ``key = value`` lines. Raises RawDataError."""
-    told = dict(re.findall(r"^[ \t]*(\S+)[ \t]*=[ \t]*(.*)$", text_of(path), re.MULTILINE))
+    fields = dict(re.findall(r"^[ \t]*(\S+)[ \t]*=[ \t]*(.*)$", text_of(path), re.MULTILINE))
     wanted = ("m_calibrationColorIntrinsic", "m_colorWidth", "m_colorHeight", "m_depthShift")
-    missing = [key for key in wanted if key not in told]
+    missing = [key for key in wanted if key not in fields]
     if missing:
         raise RawDataError(path, "missing_key", f"there is no {', '.join(missing)}", SCAN_AGAIN)
-    return told
+    return fields
 
 
 def depth_pgm(path: Path, per_m: float) -> FloatArray | None:

@@ -172,9 +172,9 @@ def pinhole_of(matrix: FloatArray) -> tuple[float, float, float, float]:
     return float(matrix[0, 0]), float(matrix[1, 1]), float(matrix[0, 2]), float(matrix[1, 2])
 
 
-def lens_of(path: Path, told: dict[str, Any], keys: tuple[str, str, str, str]) -> tuple[float, float, float, float]:
+def lens_of(path: Path, data: dict[str, Any], keys: tuple[str, str, str, str]) -> tuple[float, float, float, float]:
     """fx, fy, cx, cy by their keys. Raises RawDataError where they are no lens."""
-    fx, fy, cx, cy = numbers_from(path, [told.get(key) for key in keys], 4, f"the lens ({', '.join(keys)})").tolist()
+    fx, fy, cx, cy = numbers_from(path, [data.get(key) for key in keys], 4, f"the lens ({', '.join(keys)})").tolist()
     if not (np.isfinite([fx, fy, cx, cy]).all() and min(fx, fy, cx, cy) > 0):
         raise RawDataError(path, "bad_intrinsics", f"the lens is {fx:g}, {fy:g}, {cx:g}, {cy:g}", "export it again")
     return fx, fy, cx, cy
@@ -189,9 +189,9 @@ def size_from(path: Path, width: Any, height: Any) -> tuple[int, int]:
     return int(size[0]), int(size[1])
 
 
-def entries_of(path: Path, told: Any, key: str) -> list[dict[str, Any]]:
+def entries_of(path: Path, value: Any, key: str) -> list[dict[str, Any]]:
     """A list of objects under a key. Raises RawDataError."""
-    entries = told.get(key) if isinstance(told, dict) else None
+    entries = value.get(key) if isinstance(value, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise RawDataError(path, "missing_key", f"there is no list {key!r} of objects", "is this the right file?")
     return entries

@@ -193,29 +193,29 @@ def upright_axes(turn_deg: float) -> FloatArray:
 def in_file(box: PlacedBox, document: SceneDocument) -> LabelledBox:
     """A box as the file states it, in its frame and unit."""
     axes = DocumentAxes(document.unit, document.up, document.handedness)
-    told: dict[str, object] = {
+    record: dict[str, object] = {
         "label": box.label,
         "center": (np.array(box.center) @ axes.turn / axes.scale).round(DECIMALS).tolist(),
         "size": (np.array(box.size) / axes.scale).round(DECIMALS).tolist(),
     }
     if box.axes is None and document.up == "z" and document.handedness == "right":
-        return LabelledBox.model_validate(told | {"turn_deg": box.turn_deg})
+        return LabelledBox.model_validate(record | {"turn_deg": box.turn_deg})
     rows = box.rows @ axes.turn
     rows[2] *= np.sign(np.linalg.det(rows))
-    return LabelledBox.model_validate(told | {"axes": rows.round(9).tolist()})
+    return LabelledBox.model_validate(record | {"axes": rows.round(9).tolist()})
 
 
 def placed_box(item: LabelledBox, axes: DocumentAxes, up: str) -> PlacedBox:
     """A box of a file with such axes in the world frame."""
     rows = rows_of(item, up) @ axes.turn.T
     size = np.array(item.size) * axes.scale
-    told = {"label": item.label, "center": axes.points(np.array([item.center]))[0].tolist()}
+    record = {"label": item.label, "center": axes.points(np.array([item.center]))[0].tolist()}
     upright = int(np.abs(rows[:, 2]).argmax())
     if abs(rows[upright, 2]) < UPRIGHT:
-        return PlacedBox.model_validate(told | {"size": size.tolist(), "axes": rows.tolist()})
+        return PlacedBox.model_validate(record | {"size": size.tolist(), "axes": rows.tolist()})
     first, second = (k for k in range(3) if k != upright)
     turn_deg = float(np.degrees(np.arctan2(rows[first, 1], rows[first, 0])))
-    return PlacedBox.model_validate(told | {"size": size[[first, second, upright]].tolist(), "turn_deg": turn_deg})
+    return PlacedBox.model_validate(record | {"size": size[[first, second, upright]].tolist(), "turn_deg": turn_deg})
 
 
 def _entry(box: PlacedBox, same: Sequence[tuple[str, LabelledBox]], document: SceneDocument) -> str:

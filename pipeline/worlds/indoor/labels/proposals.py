@@ -82,14 +82,14 @@ def lifted(
     axes, left_out = upright_axes(surface.turn_deg), defaultdict[str, int](int)
     points = surface.points.astype(float)
     things: list[_Lifted] = []
-    for i, told, size in found:
+    for i, label, size in found:
         rows = points @ (matrix := picture_T_world(frames, i))[:, :3].T + matrix[:, 3]
         depth_m = rows[:, 2]
         place = np.where((depth_m > 0.1)[:, None], rows[:, :2] / np.where(depth_m > 0.1, depth_m, 1.0)[:, None], -1.0)
         seen = np.flatnonzero(unhidden(place, depth_m))
         side = turn_of(frames) // 90 % 2  # which of the stored picture's sides runs across the upright one
         focal = frames.intrinsics[i, side] / frames.size[side]
-        for one in told.detections:
+        for one in label.detections:
             reason = _reason(one)
             if reason is None:
                 corners = np.array(one.box).reshape(2, 2) / size
@@ -145,10 +145,10 @@ def _overlap(a: _Lifted, b: _Lifted) -> float:
 
 def _box(group: Sequence[_Lifted], axes: FloatArray, turn_deg: float) -> PlacedBox:
     low, high = (np.median([getattr(thing, end) for thing in group], axis=0) for end in ("low", "high"))
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "label": group[0].label,
         "center": ((low + high) / 2 @ axes).round(4).tolist(),
         "size": np.maximum(high - low, _LEAST_M).round(4).tolist(),
         "turn_deg": round(turn_deg, 1),
     }
-    return PlacedBox.model_validate(told)
+    return PlacedBox.model_validate(record)

@@ -174,8 +174,8 @@ def fitted(box: PlacedBox, surface: SampledSurface, low: float, high: float, tig
             center[:2] += (least + most) / 2 @ axes[:2, :2]
             size[:2] = np.maximum(most - least, LAYER_M)
     center[2], size[2] = (bottom + top) / 2, top - bottom
-    told = {"center": center.round(4).tolist(), "size": size.round(4).tolist()}
-    return PlacedBox.model_validate(box.model_dump() | told)
+    record = {"center": center.round(4).tolist(), "size": size.round(4).tolist()}
+    return PlacedBox.model_validate(box.model_dump() | record)
 
 
 def _support(

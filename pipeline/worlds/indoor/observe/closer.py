@@ -44,7 +44,7 @@ def first_frames(mesh: LabelledMesh, counts: PixelCounts, min_pixels: int, image
     before = np.arange(1, len(shows))[:, None] <= row
     near = shows[:-1] | shows[1:]
     gap, item = np.nonzero(before & (near | _glimpses(mesh, counts.frame, before & ~near, image)))
-    frame, item = _between(counts.frame, gap, item)
+    frame, item = _frames_between(counts.frame, gap, item)
     where = windows(mesh, frame, item, image)
     found = count_pixels_in(mesh, where, min_pixels) >= min_pixels
     first = np.where(appears, counts.frame[row], np.iinfo(np.intp).max)
@@ -52,7 +52,7 @@ def first_frames(mesh: LabelledMesh, counts: PixelCounts, min_pixels: int, image
     return FirstFrames(np.where(appears, first, -1), len(np.unique(frame)))
 
 
-def _between(examined: IntArray, gap: IntArray, item: IntArray) -> tuple[IntArray, IntArray]:
+def _frames_between(examined: IntArray, gap: IntArray, item: IntArray) -> tuple[IntArray, IntArray]:
     """The frames strictly between examined ones ``gap`` (G,) and ``gap + 1``, each with its item: (W,) both."""
     inner = examined[gap + 1] - examined[gap] - 1
     of = np.repeat(np.arange(len(gap)), inner)
@@ -70,7 +70,7 @@ def _glimpses(mesh: LabelledMesh, examined: IntArray, dark: BoolArray, image: tu
     items = np.flatnonzero(dark.any(0))
     for item in items:
         gap = np.flatnonzero(dark[:, item])
-        frame, of = _between(examined, gap, np.full(len(gap), item))
+        frame, of = _frames_between(examined, gap, np.full(len(gap), item))
         where = _thinned(windows(mesh, frame, of, image), _RAYS // len(items))
         shown = where.frame[count_pixels_in(mesh, where, least=None) > 0]
         found[np.searchsorted(examined, shown) - 1, item] = True

@@ -377,13 +377,13 @@ def _hide(
     """
     checked = passed = 0
     for i, frame in enumerate(part):
-        told = held_against_depth(frames, int(frame), pixel_xy, depth_m[i])
-        if told is not None and told.known.any():
-            checked += int(told.known.sum())
-            passed += int((told.known & ~told.hidden).sum())
-            scales.append(float(np.median(told.depth_m[told.known] / depth_m[i][told.known])))
-            label[i][told.hidden] = -1
-            depth_m[i][told.hidden] = np.inf
+        hidden = held_against_depth(frames, int(frame), pixel_xy, depth_m[i])
+        if hidden is not None and hidden.known.any():
+            checked += int(hidden.known.sum())
+            passed += int((hidden.known & ~hidden.hidden).sum())
+            scales.append(float(np.median(hidden.depth_m[hidden.known] / depth_m[i][hidden.known])))
+            label[i][hidden.hidden] = -1
+            depth_m[i][hidden.hidden] = np.inf
     return checked, passed
 
 

@@ -108,7 +108,7 @@ class ARKitScenes(ScanReader):
     def scenes(self, root: Path) -> Listing:
         """See `Reader.scenes`."""
         return list_scenes(
-            root, LAYOUT, lambda folder: self._chosen(root, folder), lambda folder: _beside(root, folder)
+            root, LAYOUT, lambda folder: self._chosen(root, folder), lambda folder: _shared_files(root, folder)
         )
 
     def read(self, files: SceneFiles) -> IndoorScene:
@@ -190,7 +190,7 @@ def _checked_video(files: SceneFiles, film: Recording | None, mesh: PlyMesh, fin
     return film.video.model_copy(update={"turn_deg": video_turn(files, frames, findings)})
 
 
-def _beside(root: Path, folder: Path) -> bytes:
+def _shared_files(root: Path, folder: Path) -> bytes:
     """The inputs of a scene outside its folder: its row of ``metadata.csv``, and a recording in ``raw/``."""
     movie = movie_path(root, folder)
     stat = movie.stat() if movie is not None else None

@@ -154,13 +154,13 @@ def _off_from_neighbour(frames: CameraFrames, i: int, first: FloatArray, least: 
     others = np.flatnonzero(apart)
     for j in others[np.argsort(np.abs(others - i), kind="stable")][:3].tolist():
         second = frames.depth_m(j)
-        off = None if second is None else _off(frames, (i, j), first, second)
+        off = None if second is None else _depth_offset(frames, (i, j), first, second)
         if off is not None:
             return off
     return None
 
 
-def _off(frames: CameraFrames, pair: tuple[int, int], first: FloatArray, second: FloatArray) -> float | None:
+def _depth_offset(frames: CameraFrames, pair: tuple[int, int], first: FloatArray, second: FloatArray) -> float | None:
     i, j = pair
     rows, columns = (np.linspace(0, side - 1, min(side, PIXELS)).astype(int) for side in first.shape)
     v, u = (grid.ravel() for grid in np.meshgrid(rows, columns, indexing="ij"))

@@ -303,7 +303,7 @@ def parse_groups(raw: dict[str, Any], id_key: str, findings: Findings) -> list[A
             findings.add(fault("wrong_type", label, message))
         else:
             groups.append(AnnotationGroup(number, label, np.unique(segments), entry))
-    groups = _once(groups, findings)
+    groups = _without_repeats(groups, findings)
     twice = sorted(number for number, times in Counter(g.number for g in groups).items() if times > 1)
     if twice:
         message = f"{id_key} {', '.join(map(str, twice))} is given to more than one group"
@@ -359,7 +359,7 @@ def check_shared(what: str, category: str, owned: GroupVertices, place: int, fin
         findings.add(note("shared_vertices", category, message, remedy, round(shared, 6), SHARED_MAX, "share"))
 
 
-def _once(groups: list[AnnotationGroup], findings: Findings) -> list[AnnotationGroup]:
+def _without_repeats(groups: list[AnnotationGroup], findings: Findings) -> list[AnnotationGroup]:
     """The groups without those that repeat one before with label and segments, as all of scene0217_00 do."""
     kept: list[AnnotationGroup] = []
     seen: set[tuple[str, bytes]] = set()

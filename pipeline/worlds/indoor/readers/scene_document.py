@@ -64,13 +64,13 @@ def _document(files: SceneFiles) -> SceneDocument:
         return SceneDocument.model_validate_json(json.dumps(raw))
     except ValidationError as error:
         found = Findings()
-        told = error.errors(include_url=False)
-        for one in told[:FAULTS_NAMED]:
+        problems = error.errors(include_url=False)
+        for one in problems[:FAULTS_NAMED]:
             where = ".".join(map(str, one["loc"])) or "scene.json"
             name = FAULTS.get(one["type"], "wrong_value")
             found.add(fault(name, where, f"{where}: {one['msg'].removeprefix('Value error, ')}", REMEDY))
-        if len(told) > FAULTS_NAMED:
-            found.add(fault("wrong_value", FILE, f"and {len(told) - FAULTS_NAMED} more", REMEDY))
+        if len(problems) > FAULTS_NAMED:
+            found.add(fault("wrong_value", FILE, f"and {len(problems) - FAULTS_NAMED} more", REMEDY))
         files.raise_faults(path, found)
         raise AssertionError("an invalid document has faults") from error
 

@@ -59,7 +59,7 @@ LAYOUT: Final = Layout(
 )
 
 
-def _has(part: Callable[[SceneDocument], bool]) -> Callable[[Path], bool]:
+def _has_part(part: Callable[[SceneDocument], bool]) -> Callable[[Path], bool]:
     """Whether the document of a scene's folder has a part; of one that is not valid nothing but that is told."""
 
     def has(folder: Path) -> bool:
@@ -71,11 +71,11 @@ def _has(part: Callable[[SceneDocument], bool]) -> Callable[[Path], bool]:
 
 def _document(folder: Path) -> SceneDocument | None:
     path = folder / FILE
-    return _quickly(path, path.stat().st_mtime_ns if path.is_file() else 0)
+    return _read_document(path, path.stat().st_mtime_ns if path.is_file() else 0)
 
 
 @lru_cache(maxsize=1)
-def _quickly(path: Path, _: int) -> SceneDocument | None:
+def _read_document(path: Path, _: int) -> SceneDocument | None:
     try:
         return SceneDocument.model_validate_json(read_file(path, MAX_BYTES).removeprefix(BOM_UTF8))
     except (OSError, ValueError):
@@ -101,14 +101,14 @@ EXPECTED_FILES: Final = (
         "objects",
         (),
         "nothing is asked but the area of the room",
-        present=_has(lambda d: bool(d.objects)),
+        present=_has_part(lambda d: bool(d.objects)),
         read_in=(*_MEASURED, "count", "order"),
     ),
     ExpectedFile(
         "complete labels",
         (),
         "profile strict asks nothing about any thing, only for the area: tick names with scan2qa label",
-        present=_has(lambda d: d.complete is not False and d.complete != ()),
+        present=_has_part(lambda d: d.complete is not False and d.complete != ()),
         read_in=(*_MEASURED, "count", "order"),
         settled=True,
     ),
@@ -116,31 +116,31 @@ EXPECTED_FILES: Final = (
         "a unit of length",
         (),
         "no size, no distance, no area, no direction, no route: counts and order of appearance alone",
-        present=_has(lambda d: d.unit != "unknown"),
+        present=_has_part(lambda d: d.unit != "unknown"),
         read_in=(*_MEASURED, "area"),
     ),
-    ExpectedFile("mesh", (), NO_SIGHT, present=_has(lambda d: d.mesh is not None), read_in=("order",)),
+    ExpectedFile("mesh", (), NO_SIGHT, present=_has_part(lambda d: d.mesh is not None), read_in=("order",)),
     ExpectedFile(
         "area",
         (),
         "no room_size_estimation; give outline, area, or whole_floor with a mesh",
-        present=_has(lambda d: bool(d.outline or d.area or (d.whole_floor and (d.mesh or d.points)))),
+        present=_has_part(lambda d: bool(d.outline or d.area or (d.whole_floor and (d.mesh or d.points)))),
         read_in=("area",),
     ),
-    ExpectedFile("poses", (), NO_SIGHT, present=_has(_any_frame("world_T_camera")), read_in=("order",)),
+    ExpectedFile("poses", (), NO_SIGHT, present=_has_part(_any_frame("world_T_camera")), read_in=("order",)),
     ExpectedFile(
         "film or pictures",
         (),
         NO_VIDEO,
-        present=_has(lambda d: d.camera is not None and (d.camera.film is not None or _any_frame("color")(d))),
+        present=_has_part(lambda d: d.camera is not None and (d.camera.film is not None or _any_frame("color")(d))),
         read_in=("order",),
     ),
-    ExpectedFile("depth", (), NO_DEPTH, present=_has(_any_frame("depth"))),
+    ExpectedFile("depth", (), NO_DEPTH, present=_has_part(_any_frame("depth"))),
     ExpectedFile(
         "converter tried on real files",
         (),
         "made files alone: a wrong axis, unit or order may go unnoticed; look at findings, boxes and mesh",
-        present=_has(lambda d: not any(UNTRIED in remark for remark in d.remarks)),
+        present=_has_part(lambda d: not any(UNTRIED in remark for remark in d.remarks)),
     ),
 )
 

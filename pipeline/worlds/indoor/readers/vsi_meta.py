@@ -265,15 +265,15 @@ def _stated(raw: object, key: str, form: TypeAdapter[S], findings: Findings) -> 
     """What a release of our own says under a key; None where it says nothing, or with a fault."""
     if raw is None:
         return None
-    told = "it has characters that cannot be printed"
+    problem = "it has characters that cannot be printed"
     try:
         if _is_printable(raw):
             return form.validate_python(raw)
     except ValidationError as error:
-        told = printable(" ".join(str(error).split())[:200])
+        problem = printable(" ".join(str(error).split())[:200])
     except RecursionError:
-        told = "it is nested too deeply"
-    message = f"{key} is not as a release of scan2qa writes it: {told}"
+        problem = "it is nested too deeply"
+    message = f"{key} is not as a release of scan2qa writes it: {problem}"
     findings.add(fault("wrong_value", key, message, "write the release again"))
     return None
 

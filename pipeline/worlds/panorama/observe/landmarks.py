@@ -46,7 +46,7 @@ def landmarks_of(facts: Panorama, around: MapSurroundings, config: PanoramaConfi
     here, shapes = shapely.Point(at), shapes_of(around.things)
     away = shapely.distance(shapes, here)
     near = np.flatnonzero(away <= RIVALS * config.landmark_reach_m)
-    told = [i for i in near.tolist() if away[i] <= config.landmark_reach_m and _is_landmark(around.things[i])]
+    chosen = [i for i in near.tolist() if away[i] <= config.landmark_reach_m and _is_landmark(around.things[i])]
     error_m = max(config.position_error_m, facts.accuracy_m or 0.0)
     eyes = _eyes(at, error_m, [shapes[i] for i in near.tolist() if around.things[i].kind == BUILDING])
     rivals = [around.things[i] for i in near.tolist()]
@@ -54,14 +54,14 @@ def landmarks_of(facts: Panorama, around: MapSurroundings, config: PanoramaConfi
     street = _Street(around, here)
     ground = _ground(around, here, [shapes[i] for i in near.tolist() if around.things[i].kind in OPEN], config)
     found = []
-    for i in told:
+    for i in chosen:
         thing = around.things[i]
         total_m = error_m + thing.error_m
         bearing, width = _interval(thing, at)
         hidden = [j for j in near.tolist() if around.things[j].kind == BUILDING and j != i]
         hidden = [j for j in hidden if around.things[j].id != thing.on and around.things[j].outline is not None]
         among = walls(_buildings([around.things[j] for j in hidden]))
-        share = min((_seen(thing, shapes[i], eye, eye_m, among) for eye in eyes), default=0.0)
+        share = min((_seen_share(thing, shapes[i], eye, eye_m, among) for eye in eyes), default=0.0)
         found.append(
             PanoramaLandmark(
                 id=thing.id,
@@ -197,7 +197,7 @@ def _targets(thing: CityThing, shape: Any, eye: FloatArray) -> FloatArray:
     return shapely.get_coordinates(shapely.shortest_line(shapely.Point(eye), met)).reshape(-1, 4)[:, 2:]
 
 
-def _seen(thing: CityThing, shape: Any, eye: FloatArray, eye_m: float, among: Walls) -> float:
+def _seen_share(thing: CityThing, shape: Any, eye: FloatArray, eye_m: float, among: Walls) -> float:
     """The share of a thing's width, from an eye, to which nothing on the map stands in the way."""
     targets = _targets(thing, shape, eye)
     if not len(targets):

@@ -170,8 +170,8 @@ def _stated(stated: Place, mapped: Place, found: Findings) -> Place:
         if own is not None and value.casefold() not in {str(one).casefold() for one in known}:
             message = f"pano.yaml says {value!r}, the maps {own!r}; pano.yaml holds"
             found.add(doubt("place_disagrees", name, message, "find out which is right"))
-    told = mapped.source_tags | stated.source_tags
-    return mapped.model_copy(update=changes | {"source_tags": told})
+    source_tags = mapped.source_tags | stated.source_tags
+    return mapped.model_copy(update=changes | {"source_tags": source_tags})
 
 
 SAMPLES: Final = 48  # a side, over the interval of an object
@@ -227,24 +227,24 @@ def level_distances(seen: PanoramaObject, depth_m: FloatArray, facts: Panorama, 
 def _measured(seen: PanoramaObject, level_m: FloatArray) -> PanoramaObject:
     """An object with the distance and the visible share that distances within its interval show."""
     changes: dict[str, object] = {}
-    told = dict(seen.source_tags)
+    source_tags = dict(seen.source_tags)
     known = level_m[np.isfinite(level_m)]
     distance = seen.distance_m
     if distance is None:
         distance = _distance_of(known)
         if distance is None:
             return seen
-        changes["distance_m"], told["distance_m"] = distance, DEPTH
+        changes["distance_m"], source_tags["distance_m"] = distance, DEPTH
     tolerance = _tolerance_m(distance)
     own = int((np.abs(known - distance) <= tolerance).sum())
     before = int((known < distance - tolerance).sum())
     if own + before < LEAST:
-        return seen.model_copy(update=changes | {"source_tags": told}) if changes else seen
+        return seen.model_copy(update=changes | {"source_tags": source_tags}) if changes else seen
     if not own and seen.doubt is None:
         changes["doubt"] = f"said to be {distance:g} m away, and depth shows nothing there at that distance"
     elif seen.visible_share is None:
-        changes["visible_share"], told["visible_share"] = round(own / (own + before), 3), DEPTH
-    return seen.model_copy(update=changes | {"source_tags": told})
+        changes["visible_share"], source_tags["visible_share"] = round(own / (own + before), 3), DEPTH
+    return seen.model_copy(update=changes | {"source_tags": source_tags})
 
 
 def _distance_of(known_m: FloatArray) -> float | None:

@@ -70,15 +70,15 @@ def of_services(files: SceneFiles, own: OwnFiles, found: Findings) -> list[Sourc
     Raises:
         RawDataError: for JSON that cannot be read, or of a picture that is none in all directions.
     """
-    told = []
+    sources = []
     for path in own.services:
         refuse_large(files, path, _JSON_BYTES)
         value = files.json(path)
         try:
             if is_panoramax(value):
-                told += from_panoramax(value, found)
+                sources += from_panoramax(value, found)
             elif is_mapillary(value):
-                told += from_mapillary(value, found)
+                sources += from_mapillary(value, found)
             else:
                 message = f"{path.name}: it is neither an image of Mapillary's nor a STAC item of Panoramax's; not used"
                 remedy = f"say what it says in {SIDECAR}, or take the file away"
@@ -86,19 +86,19 @@ def of_services(files: SceneFiles, own: OwnFiles, found: Findings) -> list[Sourc
         except NoPanorama as error:
             message = f"the picture is no panorama: {error}"
             raise files.fault(path, "not_equirectangular", message, "take a picture in all directions") from error
-    return told
+    return sources
 
 
 def whereabouts(files: SceneFiles, own: OwnFiles, sidecar: Sidecar) -> Origin | None:
     """The position that a panorama will have, from as few bytes as tell it; None where none is known."""
     found = Findings()
-    told = [stated(sidecar, found)]
-    if told[0].position is None:
+    sources = [stated(sidecar, found)]
+    if sources[0].position is None:
         try:
-            told += of_services(files, own, found)
+            sources += of_services(files, own, found)
         except RawDataError:  # said when the panorama is read
             return None
-    if not any(one.position for one in told) and own.pictures:
+    if not any(one.position for one in sources) and own.pictures:
         try:
             with open_file(own.pictures[0]) as file:
                 head = file.read(_HEAD_BYTES)
@@ -106,8 +106,8 @@ def whereabouts(files: SceneFiles, own: OwnFiles, sidecar: Sidecar) -> Origin | 
             return None
         with suppress(BrokenTagsError):
             exif, _ = tags_of(head)
-            told += [from_exif(exif, found)] if exif is not None else []
-    position: Origin | None = first(told, "position", {})
+            sources += [from_exif(exif, found)] if exif is not None else []
+    position: Origin | None = first(sources, "position", {})
     return position
 
 
@@ -170,14 +170,14 @@ def from_mapillary(value: dict[str, Any], found: Findings) -> list[SourceMetadat
         "licence": _LICENCE,
         "source_url": f"{_URL}{value['id']}" if str(value.get("id", "")).isalnum() else None,
     }
-    told = []
+    sources = []
     for prefix in ("computed_", ""):
         by = f"{MAPILLARY} {prefix}".replace("_", "").strip()
         lat, lon = _point(value.get(f"{prefix}geometry"))
         position = position_of(lat, lon, number_of(value.get(f"{prefix}altitude")), by, found)
         heading = heading_of(number_of(value.get(f"{prefix}compass_angle")), by, found)
         pitch, roll = _tilt(value.get("computed_rotation")) if prefix else (None, None)
-        told.append(
+        sources.append(
             SourceMetadata(
                 name=by,
                 position=position,
@@ -187,7 +187,7 @@ def from_mapillary(value: dict[str, Any], found: Findings) -> list[SourceMetadat
                 **shared,  # type: ignore[arg-type]
             )
         )
-    return told
+    return sources
 
 
 def from_panoramax(value: dict[str, Any], found: Findings) -> list[SourceMetadata]:

@@ -136,7 +136,7 @@ class Panoramas(FolderReader):
         name = place.name if place.is_dir() else place.stem
         check_scene_name(place, name, RENAME)
         try:
-            yield _found(root, place, name, shared)
+            yield _list_panorama(root, place, name, shared)
         except OSError as error:
             message = f"{error.filename}: {error.strerror}"
             raise RawDataError(place, "unreadable_file", message, "make its files readable") from error
@@ -147,14 +147,14 @@ class Panoramas(FolderReader):
         sidecar = read_sidecar(files, own_files(files).sidecar)
         own = own_files(files, sidecar.picture)
         opened = open_picture(files, own, sidecar.crop, findings)
-        told = [stated(sidecar, findings), *of_services(files, own, findings), *opened.source_metadata]
-        compare(told, findings)
+        sources = [stated(sidecar, findings), *of_services(files, own, findings), *opened.source_metadata]
+        compare(sources, findings)
         objects, complete = read_objects(files, own.objects, opened.picture, findings)
         source_tags = {name: SIDECAR for name in ("camera_height_m", "indoor") if getattr(sidecar, name) is not None}
         panorama = Panorama(
             picture=opened.picture,
-            **{name: first(told, name, source_tags) for name in TOLD},
-            accuracy_m=accuracy_of(told, source_tags),
+            **{name: first(sources, name, source_tags) for name in TOLD},
+            accuracy_m=accuracy_of(sources, source_tags),
             camera_height_m=sidecar.camera_height_m,
             depth=find_depth(files, own, sidecar, opened.picture, findings),
             objects=objects,
@@ -235,7 +235,7 @@ def _is_panorama(folder: Path) -> bool:
     return (folder / SIDECAR).is_file() or bool(pictures_in(folder))
 
 
-def _found(root: Path, path: Path, name: str, extra: bytes) -> _ListedPanorama:
+def _list_panorama(root: Path, path: Path, name: str, extra: bytes) -> _ListedPanorama:
     if path.is_dir():
         there = [p for p in sorted(path.iterdir()) if p.is_file() and not p.name.startswith(".")]
         folder = path
@@ -341,7 +341,7 @@ def read_objects(
     refused: dict[str, list[str]] = {}
     again: set[str] = set()
     for place, entry in enumerate(entries):
-        seen = _seen(entry, picture)
+        seen = _object_of(entry, picture)
         if isinstance(seen, str):
             own = entry.get("id") if isinstance(entry, dict) else None
             who = str(own)[:_WHO_CHARS] if own else f"object {place}"
@@ -368,7 +368,7 @@ def read_objects(
     return tuple(found[key] for key in sorted(found)), tuple(sorted(set(labels)))
 
 
-def _seen(entry: Any, picture: PanoramaPicture) -> PanoramaObject | str:
+def _object_of(entry: Any, picture: PanoramaPicture) -> PanoramaObject | str:
     """An object, or why it is none."""
     try:
         raw = _RawObject.model_validate(entry)

@@ -39,7 +39,7 @@ def open_picture(files: SceneFiles, own: OwnFiles, crop: SphereCrop | None, find
     header = header_of(raw)
     _check_form(files, path, raw, header)
     assert header is not None  # noqa: S101 - `_check_form` raised
-    told, size = [], (header.width, header.height)
+    sources, size = [], (header.width, header.height)
     exif: Exif | None = None
     gpano: dict[str, str] | None = None
     try:
@@ -49,14 +49,14 @@ def open_picture(files: SceneFiles, own: OwnFiles, crop: SphereCrop | None, find
         findings.add(doubt("metadata_unreadable", "picture", message, f"say what they say in {SIDECAR}"))
     if gpano is not None:
         try:
-            told.append(from_gpano(gpano, size, findings))
+            sources.append(from_gpano(gpano, size, findings))
         except WrongGPano as wrong:
             if crop is None or wrong.finding == "not_equirectangular":
                 raise files.fault(path, wrong.finding, wrong.message, wrong.remedy) from wrong
             findings.add(note(wrong.finding, "picture", f"{wrong.message}; the crop of {SIDECAR} holds", wrong.remedy))
     if exif is not None:
-        told.append(from_exif(exif, findings))
-    crop = crop or next((source.crop for source in told if source.crop is not None), None)
+        sources.append(from_exif(exif, findings))
+    crop = crop or next((source.crop for source in sources if source.crop is not None), None)
     _check_shape(files, path, size, crop)
     if header.progressive:
         message = f"{path.name}: it is progressive, and takes several times the memory to decode"
@@ -68,7 +68,7 @@ def open_picture(files: SceneFiles, own: OwnFiles, crop: SphereCrop | None, find
     picture = PanoramaPicture(
         path=name, width=size[0], height=size[1], crop=crop, sha256=hashlib.sha256(raw).hexdigest()
     )  # fmt: skip
-    return OpenedPicture(picture, tuple(told), raw)
+    return OpenedPicture(picture, tuple(sources), raw)
 
 
 def _path(files: SceneFiles, own: OwnFiles) -> Path:

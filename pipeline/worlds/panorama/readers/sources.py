@@ -114,9 +114,9 @@ def heading_of(raw: float | None, by: str, found: Findings) -> float | None:
     return raw % 360.0
 
 
-def first(told: Sequence[SourceMetadata], of: str, source_tags: dict[str, str]) -> Any:
+def first(sources: Sequence[SourceMetadata], of: str, source_tags: dict[str, str]) -> Any:
     """The first source's word on something, and whose it is."""
-    for source in told:
+    for source in sources:
         value = getattr(source, of)
         if value is not None:
             source_tags[of] = source.name
@@ -124,15 +124,15 @@ def first(told: Sequence[SourceMetadata], of: str, source_tags: dict[str, str]) 
     return None
 
 
-def accuracy_of(told: Sequence[SourceMetadata], source_tags: dict[str, str]) -> float | None:
+def accuracy_of(sources: Sequence[SourceMetadata], source_tags: dict[str, str]) -> float | None:
     """The accuracy that people state, else that of the source whose position is believed: no other's is about it."""
-    placed = [source for source in told if source.position is not None]
-    return first([*told[:1], *placed[:1]], "accuracy_m", source_tags)
+    placed = [source for source in sources if source.position is not None]
+    return first([*sources[:1], *placed[:1]], "accuracy_m", source_tags)
 
 
-def compare(told: Sequence[SourceMetadata], found: Findings) -> None:
+def compare(sources: Sequence[SourceMetadata], found: Findings) -> None:
     """Says where sources differ on position or heading, and where a heading is one in radians."""
-    placed = [(t.name, t.position) for t in told if t.position is not None]
+    placed = [(t.name, t.position) for t in sources if t.position is not None]
     if len(placed) > 1:
         points = np.array([(p.lat_deg, p.lon_deg) for _, p in placed])
         away = np.hypot(*offsets_m(points, points[0]).T)
@@ -143,7 +143,7 @@ def compare(told: Sequence[SourceMetadata], found: Findings) -> None:
             )
             remedy = "find out which is right, and state it in pano.yaml, with certain: [position]"
             found.add(doubt("positions_disagree", "position", message, remedy, float(away[worst]), APART_M, "m"))
-    headed = [(t.name, t.heading_deg) for t in told if t.heading_deg is not None]
+    headed = [(t.name, t.heading_deg) for t in sources if t.heading_deg is not None]
     if len(headed) > 1:
         _compare_headings(headed[0], max(headed[1:], key=lambda one: _turn(one[1], headed[0][1])), found)
     elif headed:
@@ -275,10 +275,10 @@ def _crop(gpano: dict[str, str], size: tuple[int, int], found: Findings) -> Sphe
     numbers = {key: number_of(gpano[name]) for key, name in _CROP.items() if name in gpano}
     if not numbers:
         return None
-    told = ", ".join(f"{_CROP[key]} {value}" for key, value in numbers.items())
+    crop = ", ".join(f"{_CROP[key]} {value}" for key, value in numbers.items())
     remedy = "mend the XMP, or give crop (full_width, full_height, left, top) in pano.yaml"
     if len(numbers) < len(_CROP) or any(n is None or not 0 <= n <= PIXELS_MAX or n % 1 for n in numbers.values()):
-        raise WrongGPano("gpano_incomplete", f"{GPANO}: the crop is {told}; some of it is missing or no pixels", remedy)
+        raise WrongGPano("gpano_incomplete", f"{GPANO}: the crop is {crop}; some of it is missing or no pixels", remedy)
     whole = {key: int(value or 0) for key, value in numbers.items()}
     if (
         not whole["width"]
@@ -287,7 +287,7 @@ def _crop(gpano: dict[str, str], size: tuple[int, int], found: Findings) -> Sphe
         or whole["top"] + whole["height"] > whole["full_height"]
         or whole["full_width"] != 2 * whole["full_height"]
     ):
-        raise WrongGPano("gpano_contradicts", f"{GPANO}: the crop does not lie within a 2:1 sphere: {told}", remedy)
+        raise WrongGPano("gpano_contradicts", f"{GPANO}: the crop does not lie within a 2:1 sphere: {crop}", remedy)
     scale = size[0] / whole["width"]
     if abs(size[1] - scale * whole["height"]) > SCALE_PX:
         message = f"{GPANO}: the crop is {whole['width']} x {whole['height']}, the picture {size[0]} x {size[1]}"

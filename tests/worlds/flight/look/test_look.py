@@ -44,7 +44,7 @@ from pipeline.worlds.flight.look.look import (
     Answer,
     PicturedThings,
     _crops,
-    _told,
+    _look_findings,
     answered,
     believed,
     calls,
@@ -384,7 +384,7 @@ def test_only_things_of_whose_looks_something_is_missing_are_cut_out(monkeypatch
 def test_of_words_that_were_not_believed_the_nearest_to_its_limit_is_told() -> None:
     refused = [Rejection(reason="not_that_colour", measured=m, limit=0.5, unit="share") for m in (0.2, 0.4, None)]
     pictured = DescribedLandmark(seconds=(1.0,), words={}, evidence=(), refused=tuple(refused))
-    looked, unbelieved = _told([SimpleNamespace(pictured=pictured), SimpleNamespace(pictured=None)], 2)
+    looked, unbelieved = _look_findings([SimpleNamespace(pictured=pictured), SimpleNamespace(pictured=None)], 2)
     assert (looked.name, looked.measured) == ("looked_at", 1)
     assert (unbelieved.name, unbelieved.measured, unbelieved.limit) == ("not_that_colour", 0.4, 0.5)
     assert unbelieved.message == "3 words of the model about 1 things were not believed"

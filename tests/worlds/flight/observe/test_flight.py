@@ -14,7 +14,14 @@ from pipeline.core.schema import Finding, Source, Video
 from pipeline.geometry.tracks import FlightGeometry, FlightTrack
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.flight.facts import Flight, FlightCamera, FlightMotion, FlightScene, Landmark, Sighting
-from pipeline.worlds.flight.observe.flight import COMPASS, _coverage, _known, observe_flight, video_seconds, with_labels
+from pipeline.worlds.flight.observe.flight import (
+    COMPASS,
+    _coverage,
+    _rounded,
+    observe_flight,
+    video_seconds,
+    with_labels,
+)
 from pipeline.worlds.flight.observe.motion import MotionConfig, paths
 from pipeline.worlds.flight.observe.movements import segments
 from pipeline.worlds.flight.tracks.read import read_tracks
@@ -281,7 +288,7 @@ def test_a_step_that_would_be_too_long_stays_and_is_in_doubt() -> None:
 
 
 def test_a_direction_that_rounds_to_all_around_is_0() -> None:
-    found = _known(np.array([359.9994, 359.9996, -0.0001, np.nan]), 360.0)
+    found = _rounded(np.array([359.9994, 359.9996, -0.0001, np.nan]), 360.0)
     assert found == (359.999, 0.0, 0.0, None)
     assert "-" not in str(found)
     north = replace(log(), enu_m=log().enu_m @ np.diag([0.0, 1.0, 1.0]))

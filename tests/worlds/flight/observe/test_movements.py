@@ -27,7 +27,7 @@ from pipeline.worlds.flight.observe.movements import (
     _is_pause,
     _measured,
     _neighbours,
-    _noticed,
+    _threshold,
     runs_of,
     segments,
     snapped,
@@ -190,12 +190,12 @@ def test_what_is_noticed_grows_with_the_height(kind: Kind, least: float) -> None
     track, _ = fly([Phase(4), Phase(10, up=3), Phase(20)], [0.8, 0.8], 30.0)
     (path,), _ = paths(logged(track, 10.0, np.random.default_rng(0)), CONFIG, 0.0, (0.0, 0.0))
     piece = MotionPiece(20.0, 30.0, ())
-    assert _noticed(path, piece, kind, CONFIG) == pytest.approx(
+    assert _threshold(path, piece, kind, CONFIG) == pytest.approx(
         least * np.median(path.within(20, 30).height_m), abs=1e-9
     )
     assert np.median(path.within(20, 30).height_m) > 25
     unknown = replace(path, height_m=np.full(len(path), np.nan))
-    assert _noticed(unknown, piece, kind, CONFIG) == _noticed(path, MotionPiece(90.0, 99.0, ()), kind, CONFIG) == 0
+    assert _threshold(unknown, piece, kind, CONFIG) == _threshold(path, MotionPiece(90.0, 99.0, ()), kind, CONFIG) == 0
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from pipeline.worlds.indoor.observe import closer, visibility
 from pipeline.worlds.indoor.observe.closer import (
     _SPREAD,
     PixelWindows,
-    _between,
+    _frames_between,
     _thinned,
     count_pixels_in,
     window_rays,
@@ -824,7 +824,7 @@ def test_a_picture_is_brought_over_by_the_places_that_both_cameras_see(scale: fl
 
 
 def test_frames_between_examined_ones() -> None:
-    frame, item = _between(np.array([0, 3, 4, 9]), np.array([0, 1, 2]), np.array([7, 8, 5]))
+    frame, item = _frames_between(np.array([0, 3, 4, 9]), np.array([0, 1, 2]), np.array([7, 8, 5]))
     assert (frame.tolist(), item.tolist()) == ([1, 2, 5, 6, 7, 8], [7, 7, 5, 5, 5, 5])
 
 

@@ -366,7 +366,7 @@ def test_shares_that_buildings_hide(wall: tuple[float, ...], height_m: float | N
     among = walls(_buildings([_thing("w", *wall[:2], wide=wall[2], deep=wall[3], height_m=height_m)]))
     if wall[1] > 39:
         among = walls(_buildings([_thing("w", -9, wall[1], wide=18, deep=wall[3], height_m=height_m)]))
-    found = landmarks._seen(hall, Polygon(hall.outline), np.zeros(2), 2.5, among)
+    found = landmarks._seen_share(hall, Polygon(hall.outline), np.zeros(2), 2.5, among)
     assert found == pytest.approx(share, abs=1e-9)
 
 
@@ -375,7 +375,7 @@ def test_what_is_low_is_seen_below_half_its_height() -> None:
     bench = _thing("b", -1, 10, "bench", wide=2, deep=1, height_m=0.9)
     for kerb_m, share in ((0.7, 1.0), (0.99, 0.0)):  # from 2.5 m, 9.8 m off, to 0.81 m: 0.98 m high at 8.9 m
         among = walls(_buildings([_thing("w", -9, 8.8, wide=18, deep=0.1, height_m=kerb_m)]))
-        assert landmarks._seen(bench, Polygon(bench.outline), np.zeros(2), 2.5, among) == share
+        assert landmarks._seen_share(bench, Polygon(bench.outline), np.zeros(2), 2.5, among) == share
 
 
 @pytest.mark.parametrize(
