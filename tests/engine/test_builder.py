@@ -157,10 +157,10 @@ def test_three_changed_scenes_are_computed_and_no_others(
         monkeypatch.setattr("pipeline.engine.run.ROUND_UNITS", most)
         monkeypatch.setattr("pipeline.engine.store.PACK_RESULTS", 2)
         monkeypatch.setattr("pipeline.engine.manifest.OPEN_PACKS", 1)
-    scenes = perturbed(SCENES, 12)
+    scenes = perturbed(SCENES, 16)
     meta = written(tmp_path / "meta", scenes)
     build(meta, out, **THREE_TASKS)
-    changed = sorted(scenes)[1:12:5]
+    changed = sorted(scenes)[1:16:6]
     units = {f"samples/{name}" for name in changed}
     for name in changed:
         scenes[name]["room_size"] += 1.5  # tallies change, the balance of the other tasks does not
@@ -177,7 +177,7 @@ def test_three_changed_scenes_are_computed_and_no_others(
     assert json.loads(results_of(out, outcome)["balance", WHOLE])["limits"]
     for stage in RUN_STAGES:
         reasons = {e.unit: e.why for e in outcome.manifest if e.stage == stage}
-        assert len(reasons) == 12
+        assert len(reasons) == 16
         computed = {unit for unit, why in reasons.items() if why != "reused"}
         # The film of a scene without video stays what it was.
         assert computed <= units

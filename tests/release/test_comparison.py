@@ -93,8 +93,8 @@ def test_what_no_reader_of_a_release_sees_is_no_change(made: Made) -> None:
     """Numeric questions are released without the four numbers that blind baselines choose among."""
     out = made()
     made(
-        "- {id: samples-0001, scene: kitchen, target: drop_object, of: microwave, expect: {center_m: [1.681, -0.963,"
-        " 1.05]}, set: null, why: drawn, who: me, date: 2026-01-31}\n"
+        "- {id: samples-0001, scene: bedroom, target: drop_object, of: lamp, expect: {center_m: [-1.15, -1.73, 0.75]},"
+        " set: null, why: drawn, who: me, date: 2026-01-31}\n"
     )
     report = last(out)
     (one, hidden), (other, hidden_after) = (
