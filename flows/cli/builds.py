@@ -15,7 +15,7 @@ from flows.cli.output.tables import numbers, print_table
 from flows.orchestration.saved_build import SAVED_FILE, UNFINISHED_FILE, SavedBuild, read_saved_build
 from pipeline.core.errors import ConfigError
 from pipeline.core.parquet import released_files
-from pipeline.engine.lease import is_running
+from pipeline.engine.lease import LOCK_FILE, is_running
 from pipeline.engine.manifest import Entry, read_manifest, read_quarantine
 from pipeline.release.history import candidate
 from pipeline.stages.registry import STAGES
@@ -59,10 +59,9 @@ def questions_in(folder: Path) -> int | None:
 
 
 def _state(folder: Path, manifest: Mapping[tuple[str, str], Entry]) -> str:
-    try:
-        if is_running(folder):
-            return "running"
-    except OSError:
+    if is_running(folder):
+        return "running"
+    if not (folder / LOCK_FILE).exists():
         return "not started"
     if not manifest:
         return "not finished"

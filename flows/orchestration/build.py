@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -130,7 +130,7 @@ def _resolve_settings(request: BuildRequest) -> tuple[BuildConfig, Path, SavedBu
         saved, unfinished = read_saved_build(folder), read_saved_build(folder, UNFINISHED_FILE)
         if not saved.at:  # nothing has succeeded yet
             saved, file = unfinished, UNFINISHED_FILE
-        elif unfinished.at and unfinished.unsaid() != saved.unsaid() and not _is_running(folder):
+        elif unfinished.at and unfinished.unsaid() != saved.unsaid() and not is_running(folder):
             stop_spinner()
             said = f"The run started at {unfinished.at} UTC has not finished or built no scene"
             arguments = unfinished.unsaid() or "none"
@@ -143,12 +143,6 @@ def _resolve_settings(request: BuildRequest) -> tuple[BuildConfig, Path, SavedBu
         raise ConfigError(f"{folder / file}: {error}; correct it there, or start without it: --forget") from error
     _refuse_another(folder, saved, config, "build")
     return config, folder, saved, settings
-
-
-def _is_running(folder: Path) -> bool:
-    with suppress(OSError):  # no lock of a build
-        return is_running(folder)
-    return False
 
 
 def _refuse_another(folder: Path, saved: SavedBuild, config: BuildConfig, key: str) -> None:

@@ -77,12 +77,12 @@ def leased(folder: Path) -> Iterator[Lease]:
 
 
 def is_running(folder: Path) -> bool:
-    """Whether a build of this machine holds the lock of a folder. Raises OSError where no build was ever there."""
+    """Whether a build of this machine holds the lock of a folder."""
     try:
         with (folder / LOCK_FILE).open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+    except OSError as error:  # else no build was ever there, or its files have no locks
+        return isinstance(error, BlockingIOError)
     return False
 
 
