@@ -1,11 +1,11 @@
 """Mutation testing on a drawn sample: `python -m tests.mutants 60` (`make mutants`), a table at the end.
 
-A mutant is one changed operator, sign, boundary, number or truth value in `pipeline/`, but for the procedural samples,
-whose numbers are nobody's truth. It is killed where the tests of its own room fail (pipeline/worlds/arm ->
-tests/worlds/arm). All tests of a room run once without a mutant, in a copy of the tracked files, to note the functions
-that each of them and each fixture enters, and how long that takes. A mutant then meets those that enter its function,
-the quickest first, in a fork of the process that has collected them; a mutant of what runs at import meets all of the
-room, imported anew. Seed and code decide which mutants are drawn.
+A mutant is one changed operator, sign, boundary, number or truth value in `pipeline/` or `flows/`, but for the
+procedural samples, whose numbers are nobody's truth. It is killed where the tests of its own room fail
+(pipeline/worlds/arm -> tests/worlds/arm, flows/cli -> tests/flows). All tests of a room run once without a mutant, in
+a copy of the tracked files, to note the functions that each of them and each fixture enters, and how long that takes. A
+mutant then meets those that enter its function, the quickest first, in a fork of the process that has collected them; a
+mutant of what runs at import meets all of the room, imported anew. Seed and code decide which mutants are drawn.
 """
 
 from __future__ import annotations
@@ -174,9 +174,9 @@ def _sizes_to_find(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def drawn(number: int, seed: int, only: str) -> list[Mutant]:
-    """Mutants drawn over all files of `pipeline/`, those of the lowest digests of seed and place."""
+    """Mutants drawn over all files of `pipeline/` and `flows/`, those of the lowest digests of seed and place."""
     ranked = []
-    for path in sorted((REPOSITORY / "pipeline").rglob("*.py")):
+    for path in sorted([*(REPOSITORY / "pipeline").rglob("*.py"), *(REPOSITORY / "flows").rglob("*.py")]):
         file = path.relative_to(REPOSITORY).as_posix()
         if re.match(only, file) and "samples" not in path.parts:
             for mutant in mutants_of(file, path.read_text("utf-8")):
@@ -186,7 +186,7 @@ def drawn(number: int, seed: int, only: str) -> list[Mutant]:
 
 def room_of(file: str) -> str:
     """The folder of the tests of a module: the nearest of at most two levels."""
-    parts = Path(file).with_suffix("").parts[1:]
+    parts = Path(file.removeprefix("pipeline/")).with_suffix("").parts
     folders = (Path("tests", *parts[:depth]) for depth in range(min(len(parts), 2), -1, -1))
     return next(folder.as_posix() for folder in folders if (REPOSITORY / folder).is_dir())
 
@@ -436,7 +436,7 @@ def main() -> None:
     parser.add_argument("number", type=int, nargs="?", default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", default="pipeline/", help="regular expression: files whose path begins so")
+    parser.add_argument("--only", default="", help="regular expression: files whose path begins so")
     parser.add_argument("--fast", action="store_true", help="leave out tests marked slow")
     asked = parser.parse_args()
     PYTEST.extend(["-mnot slow"] if asked.fast else [])
@@ -449,7 +449,7 @@ def main() -> None:
         outcomes = [outcome for share in pool.map(tried, shares, folders) for outcome in share]
     table: dict[str, list[str]] = {}
     for mutant, outcome in outcomes:
-        table.setdefault("/".join(Path(mutant.file).parts[1:-1][:2]), []).append(outcome)
+        table.setdefault("/".join(Path(mutant.file.removeprefix("pipeline/")).parts[:-1][:2]), []).append(outcome)
     print("\n| room | mutants | killed |\n| --- | --- | --- |")
     for room, found in sorted(table.items()):
         print(f"| {room} | {len(found)} | {found.count('killed')} |")
