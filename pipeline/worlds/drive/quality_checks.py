@@ -227,8 +227,7 @@ def _unevenness(times_s: FloatArray, ego_m: FloatArray, known: BoolArray) -> Flo
     """How far (N,) our way (T, 2) is from even movement at moments (N, T): root mean square, metres."""
     weight = known / np.maximum(known.sum(1, keepdims=True), 1)
     ego_m = np.where(np.asarray(known.any(0))[:, None], ego_m, 0.0)
-    since = np.where(known, times_s - (weight @ times_s)[:, None], 0.0)
-    off = np.where(known[..., None], ego_m - (weight @ ego_m)[:, None], 0.0)
+    since, off = times_s - (weight @ times_s)[:, None], ego_m - (weight @ ego_m)[:, None]
     slope = np.einsum("nt,nt,nti->ni", weight, since, off) / np.maximum((weight * since**2).sum(1), 1e-9)[:, None]
     return np.asarray(np.sqrt(np.einsum("nt,nti->n", weight, (off - since[..., None] * slope[:, None]) ** 2)))
 

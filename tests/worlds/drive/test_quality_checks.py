@@ -750,7 +750,7 @@ def driver(speed_mps: float, grip_mps2: float = 0.0, jump_m: float = 0.0) -> Dri
 @pytest.mark.parametrize(
     ("scene", "told"),
     [
-        (going("pedestrian", [0.49] * 3), (0.49, 0.5)),
+        (going("pedestrian", [0.375] * 3), (0.375, 0.5)),  # 3 m
         (going("pedestrian", [0.51, 0.51, 0.1, 0.1, 0.1]), None),  # who goes no farther than 3 m does not walk
         (going("pedestrian", [0.4, 0.4, 0.49, 0.51, 0.51]), (0.49, 0.5)),
         (going("pedestrian", [0.36] * 3), None),
@@ -763,7 +763,8 @@ def driver(speed_mps: float, grip_mps2: float = 0.0, jump_m: float = 0.0) -> Dri
         (going("bicycle", [9.0] * 3), None),
         (going("car", [0.39] * 3, 30.0), (0.39, 0.4)),
         (going("car", [0.41] * 3, 30.0), None),
-        (going("car", [0.3] * 3, 30.0), None),  # 9 m
+        (going("car", [0.3125] * 3, 31.75), None),
+        (going("car", [0.3125] * 3, 32.0), (0.312, 0.4)),  # 10 m
         (going("truck", [69.0] * 3), None),
         (going("truck", [71.0] * 3), (71.0, 70.0)),
         (going("car", [99.0] * 3, frame="ego"), None),
@@ -781,7 +782,7 @@ def test_paces_at_their_limits(scene: DriveScene, told: tuple[float, float] | No
     assert {one.subject for one in found} == ({"ego", *(actor.id for actor in scene.facts.actors)} if told else set())
 
 
-@pytest.mark.parametrize(("up_m", "told"), [(2.99, False), (3.01, True), (-2.99, False), (-3.01, True)])
+@pytest.mark.parametrize(("up_m", "told"), [(3.0, False), (3.01, True), (-3.0, False), (-3.01, True)])
 def test_things_stand_on_our_ground_or_near_it(up_m: float, told: bool) -> None:
     """By their feet, in the middle of all."""
     box = VehicleBox(size_m=(4, 2, 1.5))
@@ -852,11 +853,11 @@ def test_turning_against_the_wheel_at_its_limits(
 
 @pytest.mark.parametrize(
     ("apart_m", "times", "told"),
-    [(0.099, 11, 6), (0.101, 11, None), (0.0, 3, 2), (0.0, 2, None)],
+    [(0.1, 11, 6), (0.101, 11, None), (0.0, 3, 2), (0.0, 2, None)],
 )
 def test_doubles_stand_within_a_tenth_of_a_metre_at_two_times(apart_m: float, times: int, told: int | None) -> None:
     """A fifth of a second apart, of a log that has ten times a second."""
-    place = np.zeros((11, 3))
+    place = np.tile([0.0, 4.0, 0.0], (11, 1))
     other = place + apart_m * np.array([0.6, 0, 0.8])
     other[times:] += 5
     dogs = (thing("a", place, kind="dog"), thing("b", other, kind="dog"), thing("c", place, kind="bollard"))

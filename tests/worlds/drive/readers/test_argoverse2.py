@@ -101,8 +101,8 @@ def test_lanes_run_between_their_boundaries_and_crossings_do_not_cross_themselve
 @pytest.mark.parametrize(
     ("other", "turned"),
     [
-        ([(3, 3), (5, 1)], False),  # 18 + 2 between the ends as they are, 26 + 10 the other way
-        ([(5, 1), (3, 3)], True),
+        ([(0, 5), (4, 0)], False),  # 25 + 0 between the ends as they are, 16 + 41 the other way
+        ([(4, 5), (0, 0)], True),  # 41 + 16 and 0 + 25
         ([(0, 3), (4, 3)], False),
         ([(4, 0), (0, 0)], True),
         ([(2, -1), (2, 1)], False),  # as far either way

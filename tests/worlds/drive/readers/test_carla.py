@@ -20,7 +20,7 @@ from pipeline.samples.drive.carla import START_S, packet, recording_bytes
 from pipeline.samples.drive.plan import PLANS
 from pipeline.worlds.drive.facts import ActorTrack, DriveScene
 from pipeline.worlds.drive.readers.carla import Carla, _frames_in_order
-from pipeline.worlds.drive.readers.carla_recording import attributes_of, camera_of, category_of, lamps_of
+from pipeline.worlds.drive.readers.carla_recording import attributes_of, box_of, camera_of, category_of, lamps_of
 from pipeline.worlds.drive.view import DriveView
 from pipeline.worlds.registry import configured, read_scene
 from tests.conftest import REAL_DATA
@@ -271,6 +271,8 @@ def test_collisions_lamps_and_boxes_by_hand(tmp_path: Path) -> None:
         (5, ()),
     ]
     assert lamps_of(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.uint32)) == ()
+    flat = np.array([((0, 0, 0), (200, 0, 70))], dtype=[("origin", "f4", 3), ("extent", "f4", 3)])
+    assert box_of(flat) is None
 
 
 def test_a_camera_that_looks_down_to_the_right() -> None:

@@ -220,10 +220,10 @@ def test_marks_and_turns_that_disagree_are_measured_as_a_plain_projection_does(t
     rng = np.random.default_rng(9)
     projection = np.array([[700, 0, 600, 45], [0, 650, 180, -20], [0, 0, 1, 0.1]])
     lines, shares, off = [], [], []
-    for n in range(31):
+    for n in range(32):
         height, width, length = rng.uniform((1.2, 1.5, 3), (2, 2.5, 6))
         x, y, z, turn = rng.uniform((-5, 1.2, 9, -3), (5, 2, 30, 3)).tolist()
-        z = 2.9 if n == 29 else z
+        x, z = 1500.0 if n == 31 else x, 2.9 if n == 29 else z
         truncated = 0.1 if n == 30 else 0
         about_y = Rotation.from_euler("y", turn).as_matrix()
         corners = [
@@ -233,11 +233,11 @@ def test_marks_and_turns_that_disagree_are_measured_as_a_plain_projection_does(t
         seen = np.array([projection @ [*corner, 1] for corner in corners])
         seen = seen[:, :2] / seen[:, 2:]
         low, high = seen.min(0), seen.max(0)
-        beside = (high - low) * rng.uniform(0.05, 0.3, 2)
+        beside = (high - low) * (rng.uniform(0.05, 0.3, 2) if n < 29 else 0.01)  # what has no say is off the middle
         both = (high - low - beside).prod()
         shares.append(both / (2 * (high - low).prod() - both))
-        bearing, error = np.arctan2(x, z), rng.uniform(0.15, 0.4)
-        alpha = (turn - bearing - error + np.pi) % (2 * np.pi) - np.pi if n else 7.0
+        bearing, error = np.arctan2(x, z), 0.5 if n in {0, 29, 31} else rng.uniform(0.15, 0.4)
+        alpha = (turn - bearing - error + np.pi) % (2 * np.pi) + (-np.pi if n else np.pi)
         off.append(error)
         marks = " ".join(f"{v:.6f}" for v in (*low + beside, *high + beside))
         numbers = f"{height:.9f} {width:.9f} {length:.9f} {x:.9f} {y:.9f} {z:.9f} {turn:.9f}"

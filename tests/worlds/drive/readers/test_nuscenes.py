@@ -163,6 +163,7 @@ def test_what_leans_by_26_degrees_to_any_side_is_not_upright(tilt_deg: float, wa
     sides = way * np.array([[1, 0], [0, 1], [0.6, 0.8], [-0.6, 0.8]])
     leans = np.column_stack([np.full(4, np.cos(half)), np.sin(half) * sides, np.zeros(4)])
     assert upright(leans).tolist() == [stands] * 4
+    assert upright(np.sqrt([[0.95, 0.05, 0.0, 0.0]])).all(), "just 0.9"
     assert not upright(leans * 1.1).any(), "no unit quaternions"
     assert not upright(leans * np.nan).any()
 
