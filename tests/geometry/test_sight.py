@@ -8,7 +8,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.geometry.sight import is_clear, own_buildings, walls
+from pipeline.geometry.sight import _may_meet, is_clear, own_buildings, walls
 from pipeline.geometry.tracks import NO_BUILDINGS, NO_TRACK, Buildings
 
 SQUARE = np.array([[0.0, 0], [10, 0], [10, 10], [0, 10]])
@@ -63,6 +63,21 @@ def test_straight_down_onto_a_ridge_of_corners():
     diamond = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
     assert not clear((0, 0, 9), (0, 0, 1), (diamond, 0, 5))
     assert clear((2, 0, 9), (2, 0, 1), (diamond, 0, 5))
+
+
+def test_between_the_teeth_of_a_comb_is_open():
+    comb = np.array(
+        [[0.0, 0], [25, 0], [25, 20], [20, 20], [20, 5], [15, 5], [15, 20], [10, 20], [10, 5], [5, 5], [5, 20], [0, 20]]
+    )
+    found = [clear((x, 10, 9), (x, 10, 1), (comb, 0, 5)) for x in (-3, 2, 7, 12, 17, 22, 28)]
+    assert found == [True, False, True, False, True, False, True]
+
+
+@pytest.mark.parametrize(("gap_m", "near"), [(0.0005, True), (0.0015, False)])
+def test_lines_that_end_a_millimetre_before_a_building_are_not_looked_at(gap_m: float, near: bool):
+    ends, city = np.array([[-5.0, 5], [-gap_m, 5]]), walls(buildings((SQUARE, 0, 20)))
+    for line in (ends, ends[:, ::-1], 10 - ends):
+        assert _may_meet(line[:, None], (np.array([9.0]), np.array([9.0])), 0.0, city).tolist() == [near]
 
 
 def test_a_raised_building_is_open_below():
