@@ -22,6 +22,7 @@ from pipeline.worlds.arm.view import CLOSED_MAX, GRIPPER, OPEN_MIN, OPENING, RAT
 LOG: Final = "log"
 SPEED_MAX_MPS: Final = 5.0  # ours: twice what the fastest arms reach at the gripper
 REACH_OVER: Final = 1.5  # the tip of a tool goes beyond what the maker states for the flange
+REACH_MIN: Final = 0.1  # of the reach, to which a gripper at work comes at least: the arm's own base fills as much
 REACH_MAX_M: Final = 2.0  # of an arm of unknown reach, its tool included
 TURNED_MAX: Final = 4 * np.pi  # of any revolute joint: those of arms stop after a turn or two
 BEYOND_MAX: Final = 0.01  # radians or metres: encoders and rounded limits
@@ -42,7 +43,8 @@ STEADY: Final = 0.5  # length of the mean of its directions: else it works all a
 def examine(scene: EpisodeScene) -> tuple[Finding, ...]:
     """Doubts about gripper, opening and joints that jump or cannot be, and about the log where its parts disagree."""
     view = ArmView(scene)
-    return (*_jumps(view), *_limits(view), *_carried(view), *_moves_alone(view), *_works_aside(view), *_reversed(view))
+    checks = (_jumps, _out_of_reach, _limits, _carried, _moves_alone, _works_aside, _reversed)
+    return tuple(finding for check in checks for finding in check(view))
 
 
 def _jumps(view: ArmView) -> Iterator[Finding]:
@@ -58,19 +60,36 @@ def _jumps(view: ArmView) -> Iterator[Finding]:
         yield finding.model_copy(update={"stretches": stretches})
 
 
-def _limits(view: ArmView) -> Iterator[Finding]:
-    """Doubts about a gripper beyond the arm's reach, and about joints beyond their limits, turns and rates."""
+def _out_of_reach(view: ArmView) -> Iterator[Finding]:
+    """Doubts about a gripper that goes beyond the arm's reach or hardly leaves its foot, and about things out of it."""
     arm = view.facts.arm
     if arm is None:
         return
     away_m = np.sqrt(((view.gripper_m - view.base_m) ** 2).sum(1))
+    half_m = np.nan_to_num(np.sqrt((view.size_m**2).sum(1)) / 2, nan=UNSIZED_M)
+    off_m = np.sqrt(((view.item_m - view.base_m) ** 2).sum(2)) - half_m[:, None]
+    nearest_m = float(np.min(off_m, where=np.isfinite(off_m), initial=np.inf))
+    limit_m = 2 * REACH_MAX_M if arm.reach_m is None else REACH_OVER * arm.reach_m
+    remedy = "are places in metres, and in the frame of base_m?"
     if arm.reach_m is not None and np.isfinite(away_m).any():
-        farthest_m, limit_m = float(np.nanmax(away_m)), REACH_OVER * arm.reach_m
+        farthest_m, least_m = float(np.nanmax(away_m)), REACH_MIN * arm.reach_m
         if farthest_m > limit_m:
             message = f"it is {farthest_m:.2f} m from the foot of an arm that reaches {arm.reach_m:g} m"
-            remedy = "are its places in metres, and in the frame of base_m?"
             found = doubt("beyond_limit", GRIPPER, message, remedy, farthest_m, limit_m, "m")
             yield found.model_copy(update={"stretches": ((0.0, float(view.times_s[-1])),)})
+        if farthest_m < least_m:
+            message = f"it stays within {farthest_m:.2g} m of the foot of an arm that reaches {arm.reach_m:g} m"
+            yield doubt("beyond_limit", LOG, message, remedy, farthest_m, least_m, "m")
+    if limit_m < nearest_m < np.inf:
+        message = f"no thing comes nearer to the foot of the arm than {nearest_m:.3g} m"
+        yield doubt("beyond_limit", LOG, message, remedy, nearest_m, limit_m, "m")
+
+
+def _limits(view: ArmView) -> Iterator[Finding]:
+    """Doubts about joints beyond their limits, turns and rates."""
+    arm = view.facts.arm
+    if arm is None:
+        return
     rates = np.abs(rate(view.times_s, view.angle, RATE_WINDOW_S))
     for column, joint in enumerate(arm.joints):
         position = view.angle[:, column]

@@ -607,16 +607,17 @@ def test_records_read_wrongly_are_told_in_whole_episodes(views: list[ArmView]) -
         position = pack(facts.arm.position.array * [np.pi / 180, np.pi / 180, 1], JOINT_STEP)
         return {"arm": facts.arm.model_copy(update={"joints": joints, "position": position})}
 
-    def of_another(facts: Any) -> dict[str, Any]:
-        items = tuple(one.model_copy(update={"place_m": pack(one.place_m.array + np.array([0, 0.3, 0]), PLACE_STEP_M)})
-                      for one in facts.items)  # fmt: skip
-        return {"items": items}
+    def things(change: Any) -> Any:
+        return lambda facts: {"items": tuple(one.model_copy(update={
+            "place_m": pack(change(one.place_m.array), PLACE_STEP_M)}) for one in facts.items)}  # fmt: skip
 
     assert told(lambda facts: {}) == {}
     assert told(places(late)) == {"gripper_off_joints": 7}
     assert told(in_degrees) == {"gripper_off_joints": 7}
-    assert told(of_another)["moves_alone"] >= 5
+    assert told(things(lambda place: place + np.array([0, 0.3, 0])))["moves_alone"] >= 5
     assert told(exchanged) == {"opening_reversed": 2}
+    assert told(places(lambda place: place / 100))["beyond_limit"] == 7, "centimetres taken for metres, and no nearer"
+    assert told(things(lambda place: place * 100))["beyond_limit"] == 7
     assert told(places(lambda place: place[:, [1, 0, 2]] * [-1, 1, 1]))["works_aside"] == 7
 
 
