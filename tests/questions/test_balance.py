@@ -210,6 +210,7 @@ def test_what_is_usual_of_a_kind_are_its_quantiles_in_five_binary_digits() -> No
     assert found.usual == {"task": {"arm_dt": usual}}
     assert found.of({"task": rest}) == found
     assert found.of({"task": ClassTally("four", {}, numbers={"arm_mt": {"5.0": 1}})}) == Balance()
+    assert _widened(np.array([2.0, 4.0, 8.0])).tolist() == [1.0, 2.0, 4.0, 8.0, 16.0]
 
 
 def test_what_is_usual_is_measured_on_the_numbers_that_stay() -> None:

@@ -19,6 +19,7 @@ from pipeline.blind.items import item_of
 from pipeline.core.identity import rng_for
 from pipeline.questions.balance import ClassTally, balance_of
 from pipeline.questions.choices import (
+    _shares,
     _spread,
     balanced_letters,
     draw_options,
@@ -155,6 +156,7 @@ def test_the_same_numbers_are_offered_whichever_of_them_is_true() -> None:
 
 def test_what_is_more_than_a_quarter_of_all_answers_is_always_offered() -> None:
     """By hand: 2 is half of all counts, and the others are drawn in three shares of the rest."""
+    assert _shares([2, 4, 4, 6], 3, math.inf).tolist() == [0, 0, 0.25, 0.5, 1.5, 0.5, 0.25]
     usual = [2.0, 2.0, 2.0, 2.0, 2.0, 4.0, 6.0, 8.0, 10.0]
     sets = [numeric_choices(n, str(2 + n % 9), COUNT, usual=usual) for n in range(900)]
     assert all("2" in offered and len(offered) == 4 for offered in sets)
