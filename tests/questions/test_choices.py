@@ -152,6 +152,8 @@ def test_the_same_numbers_are_offered_whichever_of_them_is_true() -> None:
     for lot in (0.25, 0.75):
         found = {tuple(_spread(truth, [1.0, 41.0], math.inf, lot)) for truth in (5, 15, 25, 35)}
         assert found == {(5, 15, 25, 35)}
+    # 2 to 4 are a quarter each, and of 1 and 5 an eighth is one or the other.
+    assert [_spread(3, [1.0, 5.0], math.inf, lot) for lot in (0.25, 0.75)] == [[1, 2, 3, 4], [2, 3, 4, 5]]
 
 
 def test_what_is_more_than_a_quarter_of_all_answers_is_always_offered() -> None:

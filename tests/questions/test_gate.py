@@ -133,6 +133,7 @@ def test_what_an_exam_asks_is_shown_in_its_medium(shown: ShownScene, kind: str, 
 def test_no_number_is_asked_finer_than_it_is_read_nor_one_that_is_lost_in_the_step(
     wanted: float, finest: float, value: float
 ) -> None:
+    assert f"{wanted:.1e}"[:3] in {"1.0", "2.0", "5.0"}
     shown = ShownScene("film", {"distance": finest})
     step = shown.step("distance", wanted)
     assert step == min([one for one in STEPS if one >= max(wanted, finest)], default=finest)
