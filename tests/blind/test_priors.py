@@ -182,6 +182,14 @@ def test_words_tell_nothing_where_answers_are_even(name: str) -> None:
     assert mean(name, made(where_nobody_knows)) == pytest.approx(1 / 3, abs=0.06)
 
 
+@pytest.mark.parametrize(("wrong", "score"), [(6, 1.0), (7, 0.5), (8, 0.0)])
+def test_what_is_known_beside_any_names_counts_half(wrong: int, score: float) -> None:
+    """By hand: the lamp, right once beside a bed, is as likely as a sofa that is right 2^(1 + 1 / 0.5) - 1 times."""
+    beds = [nearest_item(n, "bed", OPTIONS, "lamp") for n in range(2)]
+    desks = [nearest_item(n, "desk", OPTIONS, "sofa") for n in range(2, 2 + wrong)]
+    assert priors.by_name([*beds, *desks], np.array([0, 1, *[1] * wrong]))[0] == score
+
+
 def test_a_number_of_the_text_tells_a_number() -> None:
     rng = np.random.default_rng(2)
     items = []
