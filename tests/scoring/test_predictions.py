@@ -127,7 +127,7 @@ def test_forms_are_not_mixed(tmp_path: Path) -> None:
         ("p.txt", "id,answer", "results are read as .csv, .tsv, .xlsx"),
         ("p.csv", "", "cannot be read as .csv: No columns"),
         ("p.csv", "id,answer\n", "holds no answers"),
-        ("p.csv", "a,b\n1,2\n", "row 1: its columns are a, b; give columns id and answer"),
+        ("p.csv", "doc_id,target\n1,2\n", "row 1: its columns are doc_id, target; give columns id and answer"),
         ("p.csv", "id,answer\n,B\n", "row 1: id is None; give the question's id"),
         ("p.csv", "id,answer\n1,B,so\n2,C,so\n", "Expected 2 fields in line 2, saw 3"),
         ("p.csv", "id,answer,answer\n1,B,C\n", "two columns are named answer"),
