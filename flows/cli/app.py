@@ -43,7 +43,16 @@ from flows.cli.options import (
 from flows.cli.output.console import configure_output, console, show_error, start_spinner, stop_spinner
 from flows.orchestration.folders import CORES, OUTPUTS, configuration
 from flows.orchestration.signals import default_signals, end_if_interrupted
-from pipeline.core.errors import ConfigError, RawDataError, Scan2qaError, TemplateError, extra_of, missing, shortened
+from pipeline.core.errors import (
+    ConfigError,
+    RawDataError,
+    Scan2qaError,
+    TemplateError,
+    extra_of,
+    fault_of_value,
+    missing,
+    shortened,
+)
 
 STOPPED_AT_ONCE: Final = frozenset({"build", "stage"})  # of which whatever is finished is kept
 
@@ -76,6 +85,15 @@ class _Group(TyperGroup):
         super().__init__(**told)
         infos: tuple[Any, ...] = (*commands.registered_commands, *commands.registered_groups)
         self.commands = _Commands({info.name or get_command_name(info.callback.__name__): info for info in infos})
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            faults = getattr(error.__cause__, "errors", None)  # pydantic's, of which typer does not show the value
+            if faults is not None:
+                error.message = fault_of_value(faults()[0])
+            raise
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)

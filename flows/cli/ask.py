@@ -17,6 +17,7 @@ from flows.cli.options import Agent
 from flows.cli.output.console import console, count_of, print_json
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_listing
+from flows.cli.release_reader import split_for
 from flows.cli.trace import facts_of_build
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.ask import sample_of
@@ -33,7 +34,6 @@ from pipeline.questions.asking import AgentEpisode, AskedOf, Asking, PromptTurn,
 from pipeline.questions.published import Published, published_rows, read_rows
 from pipeline.release.media import videos_folder
 from pipeline.release.withheld import is_withheld
-from pipeline.scoring.score import split_of
 
 # Behind the stem of --out: the replies as they come in, the same as provider `replay` reads them, and what was asked.
 CACHE: Final = ".sqlite"
@@ -86,7 +86,7 @@ def ask(
         others = ", ".join(prompts) or "no others"
         raise ConfigError(f"{name} has no prompt {asked.prompt!r}; beside the paper's own there are {others}")
     spec = _spec_of(asking, asked, [*model, *settings])
-    source = split_of(asked.release, asked.split)
+    source = split_for(name, asked.release, asked.split)
     if is_withheld(asked.release):
         rows = read_rows(source.questions)
         every = published_rows(source.questions, rows, how.all_columns, withheld=True)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from flows.cli.output.console import console, count_of, print_json
 from flows.cli.output.tables import FORMS, print_listing, table_writer
+from flows.cli.release_reader import split_for
 from flows.cli.score import scorable, show_unusual
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
@@ -79,7 +80,7 @@ def show_leaderboard(
     if unknown:
         raise ConfigError(f"{unknown[0]}: a leaderboard is written as {', '.join(_WRITE)}; give a name that ends so")
     write_difficulty = table_writer(difficulty) if difficulty else None
-    source = split_of(release, split)
+    source = split_for(name, release, split)
     chosen = settings_of(score.settings, settings)
     with with_answers(source.questions, release, answers) as questions:
         elsewhere = replies_of(score, release, source.name, given, chosen, questions)

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from flows.cli.output.console import console, count_of, print_json
 from flows.cli.output.tables import print_listing
+from flows.cli.release_reader import split_for
 from flows.cli.score import scorable
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.files import sha256_of_file
@@ -117,7 +118,7 @@ def _is_as_released(path: Path, digest: str) -> bool:
 def withhold_answers(name: str, release: Path, split: str | None, to: Path, answers: Path) -> None:
     """Writes what may be published, and the answers. Raises ConfigError where something published tells an answer."""
     scorable(name)
-    source = split_of(release, split)
+    source = split_for(name, release, split)
     n = withhold(BENCHMARKS[name], source.questions, release, to, answers)
     console.print(f"{count_of(n, 'question')} without answers: {to}")
     console.print(f"Answers, not to be published: {answers}")

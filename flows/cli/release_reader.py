@@ -21,7 +21,7 @@ from pipeline.benchmarks.benchmark import Benchmark, PictureMark
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.groups import grouped
-from pipeline.core.parquet import read_files, released_files
+from pipeline.core.parquet import files_of, read_files, released_files
 from pipeline.core.schema import AnyScene
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import CHECKSUMS, PART_SPLITS, check_files, check_version, sums_of
@@ -33,6 +33,7 @@ from pipeline.release.comparison import LoadedRelease, read_release
 from pipeline.release.history import RELEASES, candidate, history
 from pipeline.release.released import Released, changed_file
 from pipeline.review.reviewed import Reviewed
+from pipeline.scoring.score import Split, split_of
 from pipeline.worlds.registry import WORLDS, read_scene
 
 _OF_QUESTION: Final = re.compile(
@@ -173,11 +174,25 @@ def _alone(folder: Path) -> ReleaseReader:
     check_files(folder, sums, sums)
     path = full_split(folder)[0]
     check_version(path)
-    names = pq.read_schema(path).names
-    for benchmark in BENCHMARKS.values():
-        if any(columns.schema.names == names for columns in benchmark.all_columns):
-            return ReleaseReader(folder, folder, benchmark, f"{benchmark.title}: {folder.name}", {}, None)
-    raise ConfigError(f"{path}: has the columns of no known benchmark; use the scan2qa that made it")
+    name = _name_of(path, BENCHMARKS)
+    if name is None:
+        raise ConfigError(f"{path}: has the columns of no known benchmark; use the scan2qa that made it")
+    return ReleaseReader(folder, folder, BENCHMARKS[name], f"{BENCHMARKS[name].title}: {folder.name}", {}, None)
+
+
+def split_for(name: str, release: Path, split: str | None) -> Split:
+    """A split of a release, as `split_of`. Raises ConfigError also where the release is of another benchmark."""
+    found = split_of(release, split)
+    other = _name_of(files_of(found.questions)[0], (name, *BENCHMARKS))
+    if other not in {None, name}:
+        raise ConfigError(f"{release} holds questions of {other}, not of {name}: write {other} in place of {name}")
+    return found
+
+
+def _name_of(table: Path, names: Iterable[str]) -> str | None:
+    """The benchmark that has the columns of a table; None: none of these."""
+    own = pq.read_schema(table).names
+    return next((name for name in names if any(c.schema.names == own for c in BENCHMARKS[name].all_columns)), None)
 
 
 def _released(store: Store, exported: Mapping[str, Result], release: Path) -> Released:

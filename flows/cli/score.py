@@ -15,6 +15,7 @@ from flows.cli.models import model_session
 from flows.cli.output.build_tables import NAMED
 from flows.cli.output.console import console, count_of, print_json, print_wrapped
 from flows.cli.output.tables import FORMS, print_listing, print_listings, table_writer
+from flows.cli.release_reader import split_for
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -26,7 +27,7 @@ from pipeline.llm.failures import ModelError
 from pipeline.questions.scoring_protocol import Ask, Metric, Score
 from pipeline.release.withheld import with_answers
 from pipeline.scoring.figures import ScoreRow
-from pipeline.scoring.score import COUNTED, LEFT_OUT, ScoreResults, scored, split_of
+from pipeline.scoring.score import COUNTED, LEFT_OUT, ScoreResults, scored
 
 # Behind the stem of --out: the judge's replies, as they are kept, and as provider `replay` reads them.
 CACHE: Final = ".judge.sqlite"
@@ -64,7 +65,7 @@ def score(
     chosen = settings_of(how.settings, settings)
     if split is not None and release is None:
         raise ConfigError("--split names a split of --release")
-    source = split_of(release, split) if release is not None and questions is None else None
+    source = split_for(name, release, split) if release is not None and questions is None else None
     file = source.questions if source else questions
     if file is None or (source is None and release is not None):
         raise ConfigError("say what was asked: a release with --release, or a file of questions with --questions")

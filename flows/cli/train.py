@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from flows.cli.output.console import console, count_of, print_json
 from flows.cli.output.progress import progress_shown
 from flows.cli.output.tables import print_listing
+from flows.cli.release_reader import split_for
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import TEMPORARY, sha256_of_file, write_atomically
@@ -40,7 +41,6 @@ from pipeline.release.training import (
     questions_of,
     shards,
 )
-from pipeline.scoring.score import split_of
 
 WEBDATASET: Final = "webdataset"
 SUMMARY: Final = "train.json"
@@ -80,7 +80,7 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
         raise ConfigError(f"unknown format {unknown[0]!r}; there are {', '.join([*FORMS, WEBDATASET])}")
     if to.exists() and any(not path.name.startswith(TEMPORARY) for path in to.iterdir()):
         raise ConfigError(f"{to}: holds files already; give a new folder with --to")
-    source = split_of(what.release, what.split)
+    source = split_for(name, what.release, what.split)
     own = scenes_of(what.release)
     shared = [one for other in what.against for one in shared_scenes(own, scenes_of(other), what.radius_m)]
     asked_in, provenance = files_of(source.questions), released_files(what.release / "provenance")

@@ -190,7 +190,7 @@ def _print_outcomes(outcomes: Sequence[TrialOutcome], log: str) -> None:
     for outcome in outcomes:
         measured = ", ".join(f"{k} {v:.2f}" for k, v in (outcome.measured or {}).items())
         told = outcome.why_not or "; ".join(filter(None, (measured, outcome.ended_by, *outcome.notes)))
-        points = "" if outcome.points is None else f"{outcome.points:.1f}"
+        points = "–" if outcome.points is None else f"{outcome.points:.1f}"
         rows.append((outcome.task.id, outcome.task.instruction, points, told))
     scored = [outcome.points for outcome in outcomes if outcome.points is not None]
     foot = ("", f"{len(scored)} of {len(outcomes)} can be scored", f"{np.mean(scored):.1f}" if scored else "", "")

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 SUBJECT_CHARS: Final = 300  # what a message says of raw data at most: names there may have any length
 MESSAGE_CHARS: Final = 2000
+VALUE_CHARS: Final = 60
 MEMORY_LIMIT: Final = "memory_limit"
 OPEN_FILES_LIMIT: Final = "open_files_limit"
 
@@ -23,6 +24,12 @@ OPEN_FILES_LIMIT: Final = "open_files_limit"
 def shortened(text: str, chars: int) -> str:
     """The text, or its beginning and how long it is."""
     return text if len(text) <= chars else f"{text[:chars]}… ({len(text):,} characters)"
+
+
+def fault_of_value(error: Any) -> str:
+    """What pydantic finds wrong with a value, as a sentence whose subject is the value, not "Input"."""
+    text: str = error["msg"].removeprefix("Value error, ")
+    return f"{shortened(repr(error['input']), VALUE_CHARS)}{text[5:]}" if text.startswith("Input ") else text
 
 
 class Scan2qaError(Exception):

@@ -251,9 +251,8 @@ def sums_of(release: Path) -> dict[str, str]:
         lines = (release / CHECKSUMS).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         if not release.is_dir():
-            raise ConfigError(
-                f"{release}: no such folder; give that of a release, such as outputs/BUILD/release"
-            ) from None
+            to = f"leads to {release.readlink()}, which is not there" if release.is_symlink() else "no such folder"
+            raise ConfigError(f"{release}: {to}; give that of a release, such as outputs/BUILD/release") from None
         inner = release / "release"
         hint = f"is it {inner}?" if (inner / CHECKSUMS).is_file() else f"give its folder, or {_AGAIN}"
         raise ConfigError(f"{release}: not a complete release: {CHECKSUMS} is missing; {hint}") from None

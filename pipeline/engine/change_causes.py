@@ -236,6 +236,10 @@ def _inputs(before: Entry, after: Entry) -> Iterator[str]:
         yield "input: changed"
 
 
+# Stages that take settings of another section of the configuration.
+_SECTIONS: Final = {"answer_counts": "select", "filter": "blind", "describe": "observe", "verify": "describe"}
+
+
 def _settings(before: Entry, after: Entry, then: Lineage, now: Lineage) -> Iterator[str]:
     one, other = then.config.get(before.config), now.config.get(after.config)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -246,7 +250,7 @@ def _settings(before: Entry, after: Entry, then: Lineage, now: Lineage) -> Itera
             if section == "rules":  # as they are resolved; the setting may stand beside them
                 key = f"generate.{key}"
             elif section not in BuildConfig.model_fields:
-                key = f"{after.stage}.{key}"
+                key = f"{_SECTIONS.get(after.stage, after.stage)}.{key}"
             if not found.get(key) or section == "rules":
                 found[key] = f"{key} {values}"
         yield from found.values()

@@ -21,7 +21,7 @@ from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.blind.config import BlindConfig, PruneConfig
 from pipeline.core.arguments import nearest_of, split_setting, unknown_key
 from pipeline.core.budget import WorkerLimits
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, fault_of_value
 from pipeline.core.fixes import FixEntry
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import Model
@@ -454,7 +454,7 @@ def _describe(error: Any, model: type[BaseModel]) -> str:
             return f"configuration {where} has no keys below it: give {where}=VALUE"
         if error["type"].startswith("date_"):
             return f"configuration {where}: {error['input']!r} is no date; write it as 2026-12-01"
-        return f"configuration {where}: {error['msg'].removeprefix('Value error, ')}"
+        return f"configuration {where}: {fault_of_value(error)}"
     for part in error["loc"][:-1]:
         if isinstance(part, str):  # else the place in a list of such sections
             model = _section_of(model.model_fields[part].annotation)
@@ -463,7 +463,7 @@ def _describe(error: Any, model: type[BaseModel]) -> str:
 
 def _fault_of_rule(error: Any) -> str:
     where = ".".join(str(part) for part in error["loc"])
-    return f"rule {where}: {error['msg']}" if where else f"rules: {error['msg'].removeprefix('Value error, ')}"
+    return f"{f'rule {where}' if where else 'rules'}: {fault_of_value(error)}"
 
 
 def _section_of(annotation: Any) -> type[BaseModel]:

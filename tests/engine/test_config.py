@@ -127,16 +127,16 @@ def test_what_is_not_known_is_refused_with_what_is(setting: str, said: list[str]
 @pytest.mark.parametrize(
     ("build", "setting", "said"),
     [
-        ("vsi", "margin_min_deg=1e9", "rule margin_min_deg: Input should be less than or equal to 180"),
-        ("vsi", "margin_min_deg=45", "rule margin_min_deg: Input should be less than 45"),
+        ("vsi", "margin_min_deg=1e9", "rule margin_min_deg: '1e9' should be less than or equal to 180"),
+        ("vsi", "margin_min_deg=45", "rule margin_min_deg: 45 should be less than 45"),
         ("vsi", "pair_min_m=5.01", "rules: pair_min_m 5.01 is above pair_max_m 5"),
-        ("vsi", "gap_min_m=-0.01", "rule gap_min_m: Input should be greater than or equal to 0"),
-        ("vsi", "extent_seen_min=1.01", "rule extent_seen_min: Input should be less than or equal to 1"),
-        ("urbanvideo", "there_m=0.9", "rule there_m: Input should be greater than or equal to 1"),
-        ("urbanvideo", "detour_max=0.9", "rule detour_max: Input should be greater than or equal to 1"),
-        ("cityeqa", "near_m=[0]", "rule near_m.0: Input should be greater than or equal to 1"),
-        ("ergeobench", "tilt_max_deg=61", "rule tilt_max_deg: Input should be less than or equal to 60"),
-        ("embodied4c", "window_s=.inf", "rule window_s: Input should be a finite number"),
+        ("vsi", "gap_min_m=-0.01", "rule gap_min_m: -0.01 should be greater than or equal to 0"),
+        ("vsi", "extent_seen_min=1.01", "rule extent_seen_min: 1.01 should be less than or equal to 1"),
+        ("urbanvideo", "there_m=0.9", "rule there_m: 0.9 should be greater than or equal to 1"),
+        ("urbanvideo", "detour_max=0.9", "rule detour_max: 0.9 should be greater than or equal to 1"),
+        ("cityeqa", "near_m=[0]", "rule near_m.0: 0 should be greater than or equal to 1"),
+        ("ergeobench", "tilt_max_deg=61", "rule tilt_max_deg: 61 should be less than or equal to 60"),
+        ("embodied4c", "window_s=.inf", "rule window_s: inf should be a finite number"),
     ],
 )
 def test_a_limit_without_sense_is_refused(build: str, setting: str, said: str) -> None:

@@ -150,8 +150,9 @@ def test_a_build_and_a_stage_say_what_would_run_and_run_nothing(tmp_path: Path) 
     assert told["fix", "samples/kitchen"] == (UNKNOWN_INPUTS,)
     assert not [unit for _, unit in told if unit == "samples/bedroom"]
     config = config_of(meta, select={"per_scene_and_task": 10})
-    (one,) = Builder(config, out).explain("select", ["kitchen"])
-    assert one.reasons == ("config: select.per_scene_and_task 6 -> 10",)
+    for stage in ("answer_counts", "select"):
+        (one,) = Builder(config, out).explain(stage, ["kitchen"])
+        assert "config: select.per_scene_and_task 6 -> 10" in one.reasons
     (same,) = Builder(config_of(meta), out).explain("generate", ["kitchen"])
     assert same.reasons == ()
     assert (out / "manifest.parquet").read_bytes() == manifest

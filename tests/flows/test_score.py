@@ -135,7 +135,7 @@ def test_a_release_of_another_version(scan2qa: Cli, tmp_path: Path) -> None:
         (["--questions", "q.json", "--split", "tiny"], "--split names a split of --release"),
         (["--questions", "q.json", "--out", "s.xlsx"], "scores are written as .json or .csv"),
         (["--questions", "q.json", "--rows", "s.json"], "tables are written as .parquet or .csv"),
-        (["--questions", "q.json", "--set", "parse=fast"], "configuration parse: Input should be 'released'"),
+        (["--questions", "q.json", "--set", "parse=fast"], "configuration parse: 'fast' should be 'released'"),
         (
             ["--questions", "q.json", "--set", "pars=fast"],
             "unknown configuration key pars; did you mean parse? Known here: parse",
@@ -214,8 +214,7 @@ def test_questions_of_another_benchmark_are_refused(other: str, scan2qa: Cli, tm
     release = release_of(tmp_path / "release", all_tasks(1), {"route_planning": 0.4})
     run = scan2qa("score", other, said(tmp_path / "p.jsonl", {1: "B"}), "--release", release)
     assert run.code == 2
-    assert "test-00000-of-00001.parquet" in run.err
-    assert ", whose columns are" in run.err
+    assert f"holds questions of vsi, not of {other}: write vsi in place of {other}" in run.err
 
 
 @pytest.mark.parametrize(

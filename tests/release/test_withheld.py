@@ -149,4 +149,4 @@ def test_what_would_tell_an_answer_is_refused(
     assert run.code == 2
     assert told in run.err
     other = scan2qa("withhold", "cityeqa", release, "--to", tmp_path / "city", "--answers", tmp_path / "city.parquet")
-    assert (other.code, "is no table of cityeqa, which has no column id" in other.err) == (2, True)
+    assert (other.code, "holds questions of vsi, not of cityeqa" in other.err) == (2, True)

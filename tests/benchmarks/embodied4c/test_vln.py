@@ -219,8 +219,8 @@ def led(*ahead_m: float) -> dict[str, Any]:
         ("single_joint", TURNED, jointed(1, 32, -1), None, 100, {"turn_off_deg": 2, "others_deg": 1}),
         ("single_joint", TURNED, jointed(0, 32.5, 0), None, 0, {"turn_off_deg": 2.5, "others_deg": 0}),
         ("single_joint", TURNED, jointed(-1.5, 30, 0), None, 0, {"turn_off_deg": 0, "others_deg": 1.5}),
-        ("single_joint", {"open": False}, {"gripper_open": T < 3}, None, 100, {}),
-        ("single_joint", {"open": False}, {"gripper_open": T < 0}, None, 0, {}),  # it was closed already
+        ("single_joint", {"open": False}, {"gripper_open": T < 3}, None, 100, {"open_at_start": 1, "open_at_end": 0}),
+        ("single_joint", {"open": False}, {"gripper_open": T < 0}, None, 0, {"open_at_start": 0}),  # closed already
         ("single_joint", {"open": True}, {"gripper_open": T > 0}, None, 100, {}),
         ("axis_sequence", {"offset": (8.0, 3.0, 0.0), "within_m": 3.0}, {}, None, 100, {"d_agt_m": 3, "ended_s": 4}),
         ("axis_sequence", {"offset": (6.0, 8.0, 0.0), "within_m": 3.0}, {}, None, 50 * (10 - 68**0.5) / 10, {}),

@@ -244,7 +244,9 @@ def single_joint(task: Specification, trial: Trial, place: FloatArray | None) ->
     if "open" in task.target:
         gripper_open = trial.known("gripper_open")
         wanted = bool(task.target["open"])
-        return TrialPoints(binary(bool(gripper_open[0]) != wanted and bool(gripper_open[-1]) == wanted))
+        first, last = bool(gripper_open[0]), bool(gripper_open[-1])
+        measured = {"open_at_start": float(first), "open_at_end": float(last)}
+        return TrialPoints(binary(first != wanted and last == wanted), measured)
     joints_deg = trial.known("joints_deg")
     turn = joints_deg[-1] - joints_deg[0]
     joint = int(task.number("joint")) - 1
