@@ -8,6 +8,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.geometry import sight
 from pipeline.geometry.sight import _may_meet, is_clear, own_buildings, walls
 from pipeline.geometry.tracks import NO_BUILDINGS, NO_TRACK, Buildings
 
@@ -140,15 +141,16 @@ def test_it_agrees_with_shapely(eye, target, outline, base, tall):
     assert clear(eye, target, (outline, base, base + tall)) is bool(least > 0)
 
 
-def test_many_lines_in_chunks_are_as_one_by_one():
+def test_many_lines_in_chunks_are_as_one_by_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sight, "_CHUNK", 1 << 14)  # 273 lines
     rng = np.random.default_rng(5)
     city = buildings(*((SQUARE + rng.uniform(-200, 200, 2), 0, rng.uniform(5, 40)) for _ in range(60)))
-    eyes, targets = rng.uniform(-200, 200, (3000, 3)), rng.uniform(-200, 200, (3000, 3))
-    eyes[:, 2], targets[:, 2] = rng.uniform(20, 60, 3000), rng.uniform(0, 20, 3000)
+    eyes, targets = rng.uniform(-200, 200, (1000, 3)), rng.uniform(-200, 200, (1000, 3))
+    eyes[:, 2], targets[:, 2] = rng.uniform(20, 60, 1000), rng.uniform(0, 20, 1000)
     all_walls = walls(city)
     found = is_clear(eyes, targets, all_walls)
     assert 0.05 < found.mean() < 0.95
-    some = rng.choice(3000, 50)
+    some = rng.choice(1000, 50)
     assert [bool(is_clear(eyes[i : i + 1], targets[i : i + 1], all_walls)[0]) for i in some] == found[some].tolist()
 
 
