@@ -81,6 +81,8 @@ def test_a_hostile_file_costs_its_scenes_alone(tmp_path: Path) -> None:
 
 
 def test_what_no_file_explains_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"{tmp_path}: a folder$"):
+        list_within(Hostile(), tmp_path, LIMITS)
     (tmp_path / "all").touch()
     with pytest.raises(ConfigError, match=r"its scenes cannot be listed: .* by SIGABRT"):
         list_within(Hostile(), tmp_path, LIMITS)
