@@ -256,14 +256,6 @@ def test_streets_through_houses(shift_m: float, measured: float | None, tmp_path
     assert [(f.measured, f.limit) for f in told] == ([(measured, 0.02)] if measured else [])
 
 
-@pytest.mark.parametrize(("inside", "told"), [(1, False), (2, True)])
-def test_objects_within_houses(inside: int, told: bool, tmp_path: Path) -> None:
-    own = [spot("tree", 2.0 + 3.0 * n, 20.0) for n in range(30 - inside)]
-    own += [spot("tree", 54.0, 54.0 + 3.0 * n) for n in range(inside)]
-    found = read(write(tmp_path, block(50.0, 50.0, 9.0, 9.0, id="house"), objects=own))
-    assert ("layers_disagree" in {f.name for f in found.findings}) is told
-
-
 @pytest.mark.parametrize(
     ("bearing_deg", "error_m", "sure", "maybe"),
     [

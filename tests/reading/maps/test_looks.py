@@ -14,10 +14,18 @@ from hypothesis import strategies as st
 from pipeline.core.findings import Findings
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.maps.appearance import look_of, rgb_of, rise_of
-from pipeline.reading.maps.checks import apart, on_the_map, plausible, report_heights, unique, within
+from pipeline.reading.maps.checks import apart, on_the_map, plausible, report_heights, report_layers, unique, within
 from pipeline.reading.maps.city_thing import CityThing, KindCoverage
 from pipeline.reading.maps.feature import Feature, MapBounds, PlacedFeature
-from pipeline.reading.maps.map_quality import MapCoverage, coverage_of, front_gaps_m, once, report_quality, with_errors
+from pipeline.reading.maps.map_quality import (
+    MapCoverage,
+    coverage_of,
+    front_gaps_m,
+    once,
+    one_in_a_place,
+    report_quality,
+    with_errors,
+)
 from pipeline.reading.maps.osm import read_osm
 from pipeline.reading.maps.things import on_facades, things_of, with_parts
 from tests.conftest import REAL_DATA
@@ -451,6 +459,33 @@ def test_two_entries_of_one_place() -> None:
     assert doubts == {"same": "as twin too", "twin": "as same too", "word": "as area too", "none": "as area too"}
     assert told(findings)[0][:4] == ("mapped_twice", "note", 5, 0), "of buildings nothing is in doubt"
     assert once(twins[2:], "shop", "map", Findings()) == twins[2:]
+
+
+def test_an_object_that_people_found_again_may_be_one_of_the_map() -> None:
+    """Within 3 m; of two benches that are both mapped, or both found, half of their width are 0.3 m."""
+    for away_m, added, doubted in (
+        (2.9, {"b"}, 2),
+        (3.1, {"b"}, 0),
+        (2.9, {"a", "b"}, 0),
+        (0.31, {}, 0),
+        (0.29, {}, 2),
+    ):
+        pair = [point("a", "bench", 0, 0), point("b", "bench", away_m, 0)]
+        assert sum(bool(one.doubt) for one in one_in_a_place(pair, added, "map", Findings())) == doubted
+
+
+@pytest.mark.parametrize(("benches", "metres", "told"), [
+    (1, 10.0, []), (2, 0.0, [(2 / 21, 0.05, "share")]), (0, 15.0, [(3 / 100, 0.02, "share")]),
+])  # fmt: skip
+def test_objects_and_streets_lie_beside_buildings(benches: int, metres: float, told: list[Any]) -> None:
+    """More than one of twenty objects, and more than two of a hundred places, 5 m apart, on streets."""
+    things = [house("h", 0, 0, 20, 20), house("over", 500, 0, 20, 20, base_m=2.0), point("sign", "signboard", 1, 1)]
+    things += [point(f"b{n}", "bench", 10.0 if n < benches else 505.0, 10.0) for n in range(21)]
+    streets = [[(metres - 2.0, 5.0), (metres - 2.0 - 499.0, 5.0)]]
+    report_layers(things, streets, "map", findings := Findings())
+    assert [(one.measured, one.limit, one.unit) for one in findings.items] == [
+        (round(share, 4), limit, unit) for share, limit, unit in told
+    ]
 
 
 @pytest.mark.parametrize("facing", [0.0, 90.0, 180.0, 250.0])
