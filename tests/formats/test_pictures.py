@@ -96,7 +96,7 @@ def talkative(**options: Any) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"progressive": True}, {"restart_marker_blocks": 3}, {"subsampling": 0, "quality": 100}], ids=str
+    "options", [{}, {"progressive": True}, {"restart_marker_blocks": 3}, {"quality": 100, "keep_rgb": True}], ids=str
 )
 def test_only_the_picture_stays(options: dict[str, Any]) -> None:
     raw = talkative(**options)
@@ -105,6 +105,7 @@ def test_only_the_picture_stays(options: dict[str, Any]) -> None:
     bare = bare_jpeg(raw)
     assert bare is not None
     assert beside_pixels(bare) == []
+    assert (b"Adobe" in bare) is ("keep_rgb" in options), "what colours the numbers are"
     pixels = [np.asarray(Image.open(io.BytesIO(one))) for one in (raw, bare)]
     assert (pixels[0] == pixels[1]).all()
 
