@@ -8,6 +8,7 @@ import shapely
 
 from pipeline.benchmarks.cityeqa.agent import SHOWN_M, SIDE_M
 from pipeline.core.arrays import FloatArray
+from pipeline.drawing.fonts import font
 from pipeline.geometry.bearings import picture_xy
 from pipeline.reading.maps.city_thing import CityThing
 from pipeline.worlds.city import render
@@ -25,7 +26,7 @@ from pipeline.worlds.city.occluders import (
     prism_mesh,
 )
 from pipeline.worlds.city.pictures import LONG_SIDE
-from pipeline.worlds.city.render import CityRenderer, _chequer, _is_window, captioned
+from pipeline.worlds.city.render import CityRenderer, RenderedSign, RenderedView, _chequer, _is_window, captioned
 from pipeline.worlds.city.visibility import (
     FOV_DEG,
     HEIGHT,
@@ -204,9 +205,17 @@ def test_signs_are_read_from_near_by_alone() -> None:
     assert sign.words == "BAKERY"
     assert abs(sign.column - 320) <= 1
     assert renderer.shoot(np.array([45.0, 0.5, 5, 0, 0, 0])).signs == ()  # 39 m off: under 9 pixels high
-    shot = renderer.shoot(POSE)
-    changed = (captioned(shot) != shot.color).any(2)
-    assert 0 < changed.sum() < 2000
+
+
+def test_words_of_signs_are_dark_on_paper_around_their_place() -> None:
+    black = np.zeros((60, 90, 3), dtype=np.uint8)
+    found = captioned(RenderedView(black, black[..., 0], black[..., 0], (RenderedSign("BAKERY", 45, 30),)))
+    row, column = np.nonzero(found.any(2))
+    left, top, right, bottom = font(12).getbbox("BAKERY", anchor="mm")
+    assert (column.min() - 45, row.min() - 30) == (left - 2, top - 1)
+    assert (column.max() - 45, row.max() - 30) == (right + 2, bottom + 1)
+    assert {tuple(found[at]) for at in ((row.min(), column.min()), (row.max(), column.max()))} == {(250, 250, 246)}
+    assert (found == (20, 20, 24)).all(2).any()
 
 
 @pytest.mark.slow  # Open3D is loaded
