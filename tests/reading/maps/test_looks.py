@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,7 +28,7 @@ from pipeline.reading.maps.map_quality import (
     with_errors,
 )
 from pipeline.reading.maps.osm import read_osm
-from pipeline.reading.maps.things import on_facades, things_of, with_parts
+from pipeline.reading.maps.things import _doubt_of_front, _Wall, on_facades, things_of, with_parts
 from tests.conftest import REAL_DATA
 from tests.worlds.city.cities import ORIGIN, house, lon_lat, point
 
@@ -459,6 +460,18 @@ def test_two_entries_of_one_place() -> None:
     assert doubts == {"same": "as twin too", "twin": "as same too", "word": "as area too", "none": "as area too"}
     assert told(findings)[0][:4] == ("mapped_twice", "note", 5, 0), "of buildings nothing is in doubt"
     assert once(twins[2:], "shop", "map", Findings()) == twins[2:]
+
+
+@pytest.mark.parametrize(("turned_deg", "away_m", "told"), [
+    (45.0, 2.9, False), (45.1, 2.9, True), (-45.0, 2.9, False), (314.9, 2.9, True), (90.0, 3.0, False),
+])  # fmt: skip
+def test_another_side_of_a_house_is_a_rival_of_its_front(turned_deg: float, away_m: float, told: bool) -> None:
+    """From within: it faces over 45 degrees elsewhere, and is less than 1.5 times as far."""
+    walls = [_Wall(np.array([5.0, 10.0]), 0.0, 2.0), _Wall(np.array([10.0, 5.0]), turned_deg, away_m)]
+    found = _doubt_of_front(
+        shapely.Point(7, 8), walls, house("h", 0, 0, 10, 10), shapely.box(0, 0, 10, 10), shapely.STRtree([])
+    )
+    assert (found is not None) is told
 
 
 def test_an_object_that_people_found_again_may_be_one_of_the_map() -> None:
