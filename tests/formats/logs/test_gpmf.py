@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import struct
 import time
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pipeline.core.errors import RawDataError
-from pipeline.formats.logs.film_tracks import read_packets
+from pipeline.formats.logs.film_tracks import _first_picture_s
 from pipeline.formats.logs.gpmf import Gpmf
 from pipeline.formats.logs.klv import STREAMS_MAX, read_payload
 from pipeline.formats.logs.log import Log
@@ -278,7 +280,14 @@ def test_a_packet_larger_than_any_cameras_is_refused(tmp_path: Path, monkeypatch
     monkeypatch.setattr("pipeline.formats.logs.film_tracks.PACKET_BYTES_MAX", 100)
     with pytest.raises(RawDataError, match="track_too_large"):
         read(film([device("Hero7", PLACE)]), tmp_path)
-    assert read_packets  # the limit is of the one that reads
+
+
+def test_a_film_begins_with_its_first_picture() -> None:
+    """Two seconds after its container's clock; 0 where there is none, or it does not say."""
+    told = SimpleNamespace(start_time=1024, time_base=Fraction(1, 512), frames=9, disposition=0)
+    unsaid = SimpleNamespace(start_time=None, time_base=Fraction(1, 512), frames=9, disposition=0)
+    found = [_first_picture_s(SimpleNamespace(streams=SimpleNamespace(video=own))) for own in ([told], [unsaid], [])]
+    assert found == [2.0, 0.0, 0.0]
 
 
 CUES = [f"[latitude: {52 + 1e-5 * k:.6f}] [longitude: 4.360000] [rel_alt: {5 + k}.0 abs_alt: 20.0]" for k in range(9)]
