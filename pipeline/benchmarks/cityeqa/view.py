@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -21,7 +20,7 @@ from pipeline.drawing.fonts import has_letter
 from pipeline.questions.gate import ShownScene
 from pipeline.questions.rules import Measure, rule
 from pipeline.reading.maps.city_thing import BUILDING, SHOP, SIZES, VEHICLES, CityThing
-from pipeline.reading.maps.map_quality import MapCoverage, words_of
+from pipeline.reading.maps.map_quality import MapCoverage
 from pipeline.worlds.city.facts import City, CityScene
 from pipeline.worlds.city.occluders import SPACE, Occluders, box_ring
 from pipeline.worlds.city.paths import FreeSpace, Paths
@@ -295,10 +294,6 @@ class CityView:
         """
         return self.phrases(i, ("noun", "name"))
 
-    def says(self, i: int) -> int:
-        """How many words of its name tell what a thing is: who reads one would guess the other."""
-        return telling_words(self.read(i) or "", self.things[i].noun)
-
     def landmark_phrases(self, i: int) -> tuple[Phrase, ...]:
         """The possible names of a landmark: by its noun and colour; a building as a building too."""
         if i not in self._landmarks:
@@ -315,27 +310,3 @@ class CityView:
         if thing.sign is not None and self.read(i):
             found.add(Phrase(thing.noun, name=thing.sign))
         return tuple(sorted((p for p in found if p.is_sayable), key=str))
-
-
-STEM: Final = 4  # letters that a word of the name and one of the sort have in common
-_TELLING: Final = tuple(load_table("cityeqa/telling")["beginnings"])
-_KIND_WORDS: Final = frozenset(load_table("cityeqa/telling")["words"].split())
-# Hangul (decomposed), kana and Han join their words; what is shorter is part of words that mean something else.
-_JOINED: Final = r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]"
-_JOINED_WORDS: Final = tuple(
-    w for w in sorted(_KIND_WORDS) if re.fullmatch(rf"[\u3400-\u9fff]{{2,}}|{_JOINED}{{4,}}", w)
-)
-
-
-def telling_words(name: str, sort: str) -> int:
-    """How many words of a name tell what it is: any sort's word in 89 languages, or by its beginning."""
-    sorts = tuple(word[:STEM] for word in words_of(sort) if len(word) >= STEM and word != "shop")
-    return sum(
-        word in _KIND_WORDS or word.startswith((*_TELLING, *sorts)) or any(kind in word for kind in _joined_in(word))
-        for word in words_of(name)
-    )
-
-
-def _joined_in(word: str) -> tuple[str, ...]:
-    """Sorts' words that may be part of a word without a blank between."""
-    return _JOINED_WORDS if re.fullmatch(f"{_JOINED}+", word) else ()

@@ -80,7 +80,7 @@ PLANTED: dict[str, tuple[City, str, str, tuple[Any, ...]]] = {
         city(WALL, shop("s", 50.0, None), *STREET[1:]), USE, "s", ("shows_what_it_is", 0, 1),
     ),
     "a shop that faces nowhere": (
-        city(WALL, shop("s", 50.0, "Crumb", facing_deg=None), shop("v", 35.0, "Till", noun="bank")), SORT, "s",
+        city(WALL, shop("s", 50.0, "Crumb", facing_deg=None), shop("v", 35.0, "Till")), SORT, "s",
         ("extent_unknown", 1, 0),
     ),
     "the board of a shop with two": (

@@ -30,7 +30,7 @@ from pipeline.benchmarks.cityeqa.tasks.base import known_of, names_of_split, oth
 from pipeline.benchmarks.cityeqa.tasks.counting import Counting
 from pipeline.benchmarks.cityeqa.tasks.recognition import ObjectRecognition
 from pipeline.benchmarks.cityeqa.tasks.registry import CITY_TASKS
-from pipeline.benchmarks.cityeqa.view import CityView, telling_words
+from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import RELATIONS, Phrase
 from pipeline.core.identity import question_ids
 from pipeline.core.schema import Source
@@ -230,31 +230,6 @@ def test_people_check_each_raw_task_once_and_the_poses_of_a_fifth() -> None:
 
 def test_answers_that_differ_in_case_alone_are_one() -> None:
     assert known_of(["ubs", None, "UBS", "", "BNP", "B.N.P"]) == ("B.N.P", "BNP", "UBS")
-
-
-@pytest.mark.parametrize(
-    ("name", "sort", "told"),
-    [
-        ("Pharmacie Ferry", "pharmacy", 1),
-        ("Hôtel Ambassador", "hotel", 1),
-        ("La Poste", "post office", 1),
-        ("Pizza&co", "restaurant", 1),
-        ("Парикмахерская", "hairdresser's", 1),
-        ("Trafik", "tobacco shop", 1),
-        ("Lekárna U Anděla", "pharmacy", 1),
-        ("三井住友銀行", "bank", 1),
-        ("신한은행", "bank", 1),
-        ("スターバックス", "café", 0),
-        ("바다", "bar", 0),
-        ("Молот", "hardware shop", 0),
-        ("GOLDEN CRUST", "bakery", 0),
-        ("PAGE ONE", "bookshop", 0),
-        ("Le barbagiuan", "bar", 0),
-        ("Shopville", "gift shop", 0),
-    ],
-)
-def test_words_that_tell(name: str, sort: str, told: int) -> None:
-    assert telling_words(name, sort) == told
 
 
 NORTH, EAST = RELATIONS.index("north"), RELATIONS.index("east")

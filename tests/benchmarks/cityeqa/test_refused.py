@@ -160,7 +160,7 @@ def test_a_question_of_people_in_a_category_that_is_none_and_about_what_cannot_b
 @pytest.mark.slow
 def test_ways_that_take_too_many_steps_or_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fifty are asked, and 51 alone where longer tasks are wanted."""
-    facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("v", 30.0, noun="bank", called="Till"), size_m=150.0)
+    facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("v", 140.0, called="Till"), size_m=150.0)
     longer = {"steps_min": 51, "steps_max": 200}
     cases: list[tuple[int, dict[str, int], str]] = [
         (50, {}, ""), (51, {}, "too_many_steps"), (51, longer, ""), (50, longer, "too_few_steps"),
@@ -184,7 +184,7 @@ def test_ways_that_take_too_many_steps_or_too_few(monkeypatch: pytest.MonkeyPatc
 def test_a_chain_that_cannot_be_gone_gives_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the oracle finds no way along any chain, each start says so, and the task has none."""
     monkeypatch.setattr(Oracle, "solve", lambda *_: None)
-    facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("v", 30.0, noun="bank", called="Till"), size_m=150.0)
+    facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("v", 140.0, called="Till"), size_m=150.0)
     rows, refused = tasks_of(scene(facts), CityRules(raw_tasks_per_category=1), "Object Recognition")
     assert rows == []
     told = {

@@ -223,18 +223,20 @@ class AttributeRecognition(EqaTask):
 
 
 def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
-    """The name of every shop that is called by its sort, and of other things that show theirs."""
+    """The name of every shop that is called by its sort, and of other things that show theirs.
+
+    It is guessed among names of its sort: who knows chains, or reads "Planet Pasta", knows the sort of a name.
+    """
     # The names of other shops are in texts about them, so that nobody would guess them.
     shops = [i for i in view.of_kind(kind).tolist() if kind != SHOP or "name" in UNTOLD.get(view.asked_of(i), ())]
     by_noun: dict[str, list[int]] = {}
     for i in shops:
         by_noun.setdefault(view.things[i].noun, []).append(i)
-    alike_of = {i: found for own in by_noun.values() for i, found in names_of_split(view, own).items()}
-    near = names_of_split(view, shops)
+    alike = {i: found for own in by_noun.values() for i, found in names_of_split(view, own).items()}
     for i in view.targets(kind):
         if kind == SHOP and view.asked_of(i) != "name":
             continue
-        thing, name, alike = view.things[i], view.read(i), alike_of[i]
+        thing, name = view.things[i], view.read(i)
         yield question_about(
             view,
             i,
@@ -242,13 +244,9 @@ def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
             phrases=view.phrases(i, hide=("name",)),
             part="ask_name",
             answer=name or "",
-            others=others_of(view, name, alike if len(alike) > NAMES else near[i], NAMES, "name"),
+            others=others_of(view, name, alike[i], NAMES, "name"),
             answer_type=OPEN,
-            checks=(
-                name_known(name),
-                other_names(near[i], name),
-                rule("name_says_what_it_is", view.says(i), "<=", 0, "words"),
-            ),
+            checks=(name_known(name), other_names(alike[i], name)),
             flags=name_flags(thing),
         )
 
