@@ -437,11 +437,22 @@ def _check_clock(path: Path, log: _FlightLog, camera: CameraSettings | None, bes
         motion = video_offset.picture_motion(path, CLOCK_CHECKED_S)
     except RawDataError:  # no turn to compare, or too little video
         return False
+    pace = None
     try:
         found = video_offset.find_offset(path, track, motion)
         clear, off_s = beside and found.clear, abs(found.offset_s - log.video_offset_s)
+        if beside and (off_s > CLOCK_OFF_MAX_S or not clear):
+            pace = video_offset.other_pace(path, track, motion, found)
     except RawDataError:
         off_s = 0.0
+    if pace is not None and abs(pace[1].offset_s - log.video_offset_s) <= CLOCK_OFF_MAX_S:
+        message = (
+            f"the video turns as the log does if it lasts {pace[0]:.3g} times as long (correlation "
+            f"{pace[1].correlation:.2f}, as it is {found.correlation:.2f})"
+        )
+        remedy = "give the video at the pace of the flight: which frame rate was it taken at?"
+        findings.add(doubt("video_turns_at_other_times", "video", message, remedy, pace[0], 1.0, "ratio"))
+        return True
     if clear and off_s > CLOCK_OFF_MAX_S:
         message = (
             f"the video turns as the log does {found.offset_s:.1f} s after its start (correlation "

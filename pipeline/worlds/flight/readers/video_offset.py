@@ -61,8 +61,9 @@ STILL_RPS: Final = np.radians(0.5)
 TURNED_DEG: Final = 40.0  # by the log or the video in all, from which on both can be compared
 TURNS_ALIKE: Final = 0.2  # of the flights at hand at least 0.4
 STEEP_RAD: Final = np.radians(60.0)  # of a camera that looks down more than ahead
-LOOKS_ALIKE: Final = 0.8  # how steady the direction is that the video shows; over meadows at hand 0.6
+LOOKS_ALIKE: Final = 0.8  # how steady the direction is that a piece of video shows; over meadows at hand 0.6
 LOOKS_OFF_DEG: Final = 60.0  # of the flights at hand at most 23
+PACES: Final = (0.5, 0.8, 25 / 30, 24 / 25, 25 / 24, 1.2, 1.25, 2.0)  # of usual frame rates that are taken for others
 STILL_PX: Final = 0.05  # a video whose pictures move sideways by less, in the root mean square, shows no turn
 
 
@@ -119,6 +120,21 @@ def find_offset(video: Path, track: FlightTrack, motion: PictureMotion | None = 
         raise RawDataError(video, "no_turn_in_video", message, "set video_offset_s by an event that log and video show")
     # The picture moves left, to smaller x, when the drone turns right, clockwise.
     return _best(-shift, np.nan_to_num(turning), np.isfinite(turning), video)
+
+
+def other_pace(video: Path, track: FlightTrack, motion: PictureMotion, as_it_is: Offset) -> tuple[float, Offset] | None:
+    """By how many times as long a video clearly fits its log better than ``as_it_is``, and there; None: by none."""
+    best, least = None, as_it_is.correlation + CLEAR_LEAD
+    for times in PACES:
+        ticks = np.arange(0.0, (len(motion.right_px) - 1) * times) / times
+        longer = PictureMotion(*(np.interp(ticks, np.arange(len(column)), column) for column in motion))
+        try:
+            found = find_offset(video, track, longer)
+        except RawDataError:  # too short at this pace
+            continue
+        if found.clear and found.correlation >= least:
+            best, least = (times, found), found.correlation
+    return best
 
 
 def contradictions(
@@ -249,15 +265,21 @@ def _looks_elsewhere(middle: FloatArray, growth: FloatArray, sure: BoolArray, fl
     seen = growth[calm] / np.cos(level) - 1j * (middle[calm] + flown.turn[calm] * np.cos(level))
     length = np.abs(seen)
     seen = seen * np.minimum(1.0, 3.0 * np.median(length) / np.maximum(length, 1e-9))
-    towards = complex((seen * way.conj()).sum() / max(float(np.abs(seen).sum()), 1e-9))
-    off_deg = float(np.degrees(np.angle(towards)))
-    if abs(towards) >= LOOKS_ALIKE and abs(off_deg) > LOOKS_OFF_DEG:
+    # Piece by piece: headings of another frame, as of the camera against the nose, are off otherwise on each leg.
+    pieces = [piece.sum() for piece in np.array_split(seen * way.conj(), len(seen) // round(MIN_OVERLAP_S * RATE_HZ))]
+    lengths = [piece.sum() for piece in np.array_split(np.abs(seen), len(pieces))]
+    off_deg = [
+        abs(float(np.degrees(np.angle(towards))))
+        for towards, length in zip(pieces, lengths, strict=True)
+        if abs(towards) >= LOOKS_ALIKE * max(length, 1e-9)
+    ]
+    if 2 * len(off_deg) > len(pieces) and (middle_deg := float(np.median(off_deg))) > LOOKS_OFF_DEG:
         message = (
-            f"in {calm.sum() / RATE_HZ:.0f} s of even flight the video is flown {abs(off_deg):.0f} degrees "
-            f"{'right' if off_deg > 0 else 'left'} of where the log's headings have it flown"
+            f"in {calm.sum() / RATE_HZ:.0f} s of even flight the video is flown {middle_deg:.0f} degrees beside where "
+            f"the log's headings have it flown, in the middle of {len(off_deg)} pieces"
         )
         remedy = "are headings counted from north, clockwise, and does the camera look ahead? correct the log"
-        yield doubt("video_looks_elsewhere", "video", message, remedy, round(abs(off_deg), 1), LOOKS_OFF_DEG, "deg")
+        yield doubt("video_looks_elsewhere", "video", message, remedy, round(middle_deg, 1), LOOKS_OFF_DEG, "deg")
 
 
 def _smooth(values: FloatArray) -> FloatArray:

@@ -26,6 +26,7 @@ from pipeline.worlds.flight.tracks.clock import GAP_S, about, straighten, timed
 from pipeline.worlds.flight.tracks.consistency import (
     RATIO_MAX,
     REMEDY,
+    UNLIKE,
     below_zero,
     heading_mirrored,
     height_scale,
@@ -456,7 +457,6 @@ SPEED_ERROR_MPS: Final = 0.5  # a step of the coordinates within the window look
 SPEED_WINDOW_S: Final = (1.0, 10.0)
 MOVES_MPS: Final = 2.0  # slower, noise hides the ratio of two speeds
 RATIO_OFF: Final = 0.03  # by which the ratio of two speeds may differ from 1; a receiver's is good to 0.1 m/s
-UNLIKE: Final = 2.5  # ratio of two speeds that no unit of one and no pace of a simulator explains: feet are 3.28
 ENOUGH: Final = 5  # samples that move
 
 

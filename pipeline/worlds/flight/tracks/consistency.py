@@ -22,6 +22,7 @@ CLIMBED_M: Final = 5.0  # from which on a height shows its scale: the drift of a
 ALIKE: Final = 0.9  # correlation from which on two series are of one thing
 LESS_ALIKE: Final = 0.25  # than with another axis or sense: noise of the positions makes both less alike
 RATIO_MAX: Final = 1.5  # of two measures of one thing; feet are 3.28 of a metre
+UNLIKE: Final = 2.5  # ratio of two speeds that no unit of one and no pace of a simulator explains: feet are 3.28
 MOVES_MPS: Final = 1.0  # slower, the noise of positions hides which way it goes
 SHOWS_MPS: Final = 0.3  # of a velocity along one axis, root mean square: from here on its sense shows
 LEG_M: Final = 2.0  # of the path, whose course is held against the heading
@@ -73,6 +74,11 @@ def velocity_axes(stated: FloatArray, placed: FloatArray) -> Iterator[Finding]:
     moves = power[0] >= SHOWS_MPS, power[1] >= SHOWS_MPS
     with np.errstate(invalid="ignore", divide="ignore"):
         alike = (placed.T @ stated) / len(stated) / np.outer(power[1], power[0])  # path's axis, stated axis
+    climbs = float(power[1][2] / power[0][2]) if all(shows[2] for shows in moves) and alike[2, 2] >= ALIKE else 1.0
+    if not 1 / UNLIKE <= climbs <= UNLIKE:  # over ground, `speed_differs` tells
+        message = f"the positions climb {climbs:.2f} times as fast as the stated velocity"
+        yield doubt("velocity_against_path", "log", message, REMEDY, round(climbs, 3), UNLIKE, "ratio")
+        return
     for axis, name in enumerate(AXES):
         own = float(alike[axis, axis])
         others = [(float(alike[axis, k]), k) for k in range(3) if k != axis and moves[0][k] and moves[1][axis]]

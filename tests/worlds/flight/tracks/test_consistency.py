@@ -202,6 +202,15 @@ def test_an_axis_that_goes_the_other_way_by_hand(axis: int, alike: float, wrong:
         assert told(stated, placed * (slow + 0.02))
 
 
+@pytest.mark.parametrize(("times", "wrong"), [(3.28, True), (2.51, True), (2.49, False), (0.41, False), (0.39, True)])
+def test_climbs_are_those_of_the_stated_velocity(times: float, wrong: bool) -> None:
+    """Heights in feet climb 3.28 times as fast; over ground another doubt tells."""
+    assert told(WAVES[:, :3], WAVES[:, :3] * (times, times, 1.0)) == []
+    assert told(WAVES[:, :3], WAVES[:, :3] * (1.0, 1.0, times)) == (
+        [("velocity_against_path", times, 2.5)] if wrong else []
+    )
+
+
 @pytest.mark.parametrize(("axis", "other"), [(0, 1), (1, 2), (2, 0)])
 @pytest.mark.parametrize(("alike", "wrong"), [(0.91, True), (0.89, False), (-0.91, True)])
 def test_an_axis_that_is_another_ones_by_hand(axis: int, other: int, alike: float, wrong: bool) -> None:
