@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from pipeline.formats.images import decoded
-from pipeline.formats.picture_tags import header_of
+from pipeline.formats.picture_tags import _degrees, header_of
 from pipeline.formats.videos import VideoError, VideoPictures, paced_video, read_video, video_facts
 from pipeline.worlds.panorama.pictures import bare_jpeg
 from tests.oracles.picture_tags import beside_pixels, tags
@@ -66,6 +66,12 @@ def test_what_is_no_picture(raw: bytes) -> None:
 def test_segments_without_end_are_not_followed() -> None:
     """A segment that says it has no length would be met again for ever."""
     assert header_of(b"\xff\xd8" + b"\xff\xe1\x00\x00" * 10_000) is None
+
+
+def test_a_position_needs_its_degrees_minutes_and_seconds() -> None:
+    assert [_degrees((43, 30, 36), south) for south in (False, True)] == [43.51, -43.51]
+    unknown = [(np.nan, 30, 36), (43, np.nan, 36), (43, 30, np.nan), (43, 30), 43.51]
+    assert [_degrees(one, negative=False) for one in unknown] == [None] * 5
 
 
 def test_the_size_is_told_before_anybody_decodes() -> None:
