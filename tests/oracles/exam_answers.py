@@ -23,8 +23,8 @@ from pyarrow import feather
 WORDS = {"REGULAR_VEHICLE": "car", "CONSTRUCTION_CONE": "traffic cone", "BICYCLIST": "cyclist", "BOX_TRUCK": "truck"}
 WORDS |= {"ARTICULATED_BUS": "bus", "SCHOOL_BUS": "bus", "DOG": "animal", "TRUCK_CAB": "truck"}
 WORDS |= {"VEHICULAR_TRAILER": "trailer", "RAILED_VEHICLE": "tram", "CONSTRUCTION_BARREL": "construction barrel"}
-VEHICLES = {"car", "van", "truck", "bus", "trailer", "tram", "large vehicle", "motorcycle", "motorcyclist", "vehicle"}
-USERS = VEHICLES | {"cyclist", "pedestrian", "wheelchair user"}
+VEHICLES = {"car", "van", "truck", "bus", "tram", "large vehicle", "motorcycle", "motorcyclist", "vehicle"}
+USERS = VEHICLES | {"trailer", "cyclist", "pedestrian", "wheelchair user"}
 SIDES = {"ahead": 0, "to the left": 90, "behind": 180, "to the right": 270}
 EIGHTHS = ["ahead", "ahead on the left", "on the left", "behind on the left", "behind", "behind on the right"]
 EIGHTHS += ["on the right", "ahead on the right"]
@@ -148,7 +148,9 @@ class Log:
     def there(self, sweep: int, kind: str = "", side: str = "") -> list[Thing]:
         found = [thing for thing in self.things if sweep in thing.at]
         if kind:
-            found = [thing for thing in found if thing.kind == kind or (kind == "vehicle" and thing.kind in VEHICLES)]
+            found = [
+                thing for thing in found if thing.kind == kind or (kind == "motor vehicle" and thing.kind in VEHICLES)
+            ]
         if side:
             middle = SIDES[side.removesuffix(" of the ego vehicle").removesuffix(" the ego vehicle")]
             found = [thing for thing in found if abs(wrapped(self.bearing(thing, sweep) - middle)) <= 45]
@@ -329,7 +331,7 @@ class Log:
         return self.way(self.sweep(self.t[n] - 8), n)
 
     def lm_seen(self, n: int, kind: str, radius: str) -> float:
-        tracks = [t for t in self.things if t.kind == kind or (kind == "vehicle" and t.kind in VEHICLES)]
+        tracks = [t for t in self.things if t.kind == kind or (kind == "motor vehicle" and t.kind in VEHICLES)]
         return sum(any(self.gap(t, i) <= int(radius) for i in t.at if i <= n) for t in tracks)
 
     def acceleration(self, n: int) -> float:

@@ -168,7 +168,9 @@ class ExamRules(FlightRules):
     arm_long_s: Seconds = Field(default=6.0, gt=0, description="the same of an episode of an arm")
     future_min_s: Seconds = Field(default=0.5, description="of the log after it: speeds are measured around it")
     # Who is spoken of
-    points_min: int = Field(default=15, ge=0, description="lidar points on a thing, where they are known")
+    points_min: int = Field(
+        default=15, ge=0, description="lidar points on a thing in a film of a camera, where they are known"
+    )
     occluded_max: int = Field(default=1, ge=0, le=2, description="KITTI's level: 1 partly hidden")
     truncated_max: float = Field(default=0.5, ge=0, le=1, description="share outside the picture")
     side_px_min: float = Field(
@@ -181,7 +183,9 @@ class ExamRules(FlightRules):
     spoken_m: Metres = Field(default=60.0, gt=0, description="to an object on the ground that a question names")
     spoken_of_m: Metres = Field(default=250.0, gt=0, description="to a landmark that a question names, in the air")
     second_gap_m: Metres = Field(default=0.7, gt=0, description="by which the second nearest of a kind is farther")
-    second_share: Share = Field(default=0.1, gt=0, description="the same, as a share of the distance")
+    second_share: Share = Field(
+        default=0.1, gt=0, description="the same, as a share of the distance; half of it in a film from above"
+    )
     side_margin_deg: Degrees = Field(default=8.0, gt=0, lt=22, description="between a bearing and the border of a side")
     # Numbers
     distance_min_m: Metres = Field(default=1.5, gt=0, description="of a distance: boxes are good to a tenth of it")

@@ -52,6 +52,7 @@ def thing(category: str, y: float, colour: str | None = None, **more: Any) -> An
 
 AHEAD = actor("car", 20.0, 0.0)
 TRUCK = actor("truck", 30.0, 6.0, name="other")
+FAINT = actor("car", 20.0, 0.0, points=pack(every(3.0, 5.0), 1.0))
 SOME = ("car", "truck", "vehicle")  # which is no full list of all that is called a vehicle
 WALKERS = (actor("pedestrian", 8.0, 6.0, name="one"), actor("car", 3.0, 12.0, name="other"))
 TWO = (actor("pedestrian", 14.0, 3.0), actor("car", 20.0, 6.0, name="other"))
@@ -80,7 +81,7 @@ HIDDEN, SMALL = ("hidden_in_picture", 1, 0.5), ("too_small_in_picture", CONE_PX,
 # What is planted: a log, the kind of question that would ask of it, what it is about, the reason, its value and limit.
 PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
     "a car of which there may be a nearer": (road(AHEAD, complete=()), "dt_near", "car", UNLOGGED),
-    "a family known in part": (road(AHEAD, TRUCK, complete=SOME), "dt_near", "vehicle", UNLOGGED),
+    "a family known in part": (road(AHEAD, TRUCK, complete=SOME), "dt_near", "motor", UNLOGGED),
     "a kind of which others may be nearer": (road(AHEAD, TRUCK, complete=("car",)), "cl_side", "", UNLOGGED),
     "a neighbour that no log may have": (road(*TWO, complete=("pedestrian",)), "tp_next", "ped", UNLOGGED),
     "a car behind a front camera": (road(actor("car", -20.0, 0.0)), "dt_near", "car", UNSEEN),
@@ -92,6 +93,7 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
     ),
     "a neighbour beside the picture": (road(*WALKERS), "tp_next", "ped", UNSEEN),
     "a car behind a truck": (road(AHEAD, actor("truck", 10.0, 0.0, name="t")), "dt_near", "car", HIDDEN),
+    "a car of few lidar points in a film": (road(FAINT), "dt_near", "car", ("hardly_measured", 5, 15)),
     "a cone of five pixels by nine": (road(actor("traffic cone", 40.0, 0.0)), "lc_sector", "cone", SMALL),
     "cars all around counted in a film": (road(AHEAD), "ct_near", "car", UNREAD),
     "half a metre of six": (road(actor("car", 7.0, 0.0)), "dt_near", "car", ("read_too_coarsely", 1 / 6, 0.1)),
@@ -215,6 +217,13 @@ def test_a_question_that_what_is_shown_does_not_bear_is_refused_for_that(name: s
     assert reason in [
         (row["reason"], pytest.approx(row["measured"], abs=1e-5), row["limit"]) for row in rows if row["reason"]
     ]
+
+
+def test_a_drawn_film_shows_what_few_lidar_points_tell_of_and_who_is_nearer_by_a_twentieth() -> None:
+    for x, told in ((-20.9, (None, "16.0")), (-20.7, ("another_as_near", None))):
+        rows = asked_of(drive(FAINT, actor("car", x, 0.0, name="other")))
+        found = {(row["reason"], row["answer"]) for row in rows if row["operands"][::2] == ["dt_near", "car"]}
+        assert found == {told}
 
 
 def test_a_list_names_nothing_that_a_drawn_film_cannot_write() -> None:

@@ -44,7 +44,7 @@ from pipeline.benchmarks.cityeqa.view import UNTOLD, CityView
 from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SERVICES, SIGNBOARD
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.templates import load_table
-from pipeline.questions.rules import rule
+from pipeline.questions.rules import Measure, rule
 from pipeline.reading.maps.city_thing import BUILDING, SHOP, SHOWN_BY_NAME, VEHICLES
 from pipeline.reading.maps.map_quality import alike
 
@@ -77,24 +77,24 @@ class ObjectRecognition(EqaTask):
         for i in view.targets(SHOP):
             thing = view.things[i]
             flags = name_flags(thing)
-            if view.asked_of(i) == "noun":
-                yield question_about(
-                    view,
-                    i,
-                    kind="sort",
-                    phrases=view.unsorted_phrases(i),
-                    part="ask_noun",
-                    fields={"general": SHOP},
-                    answer=thing.noun,
-                    others=others_of(view, thing.noun, nouns, NOUNS, "noun"),
-                    pixels_min=view.rules.read_pixels_min,
-                    checks=(
-                        rule("is_no_shop", float(thing.noun in none), "<=", 0, "sorts"),
-                        rule("other_sorts", len(nouns) - 1, ">=", 1, "sorts"),
-                        rule("shows_what_it_is", float(names[i] is not None), ">=", 1, "names"),
-                    ),
-                    flags=flags,
-                )
+            yield question_about(
+                view,
+                i,
+                kind="sort",
+                phrases=view.unsorted_phrases(i),
+                part="ask_noun",
+                fields={"general": SHOP},
+                answer=thing.noun,
+                others=others_of(view, thing.noun, nouns, NOUNS, "noun"),
+                pixels_min=view.rules.read_pixels_min,
+                checks=(
+                    rule("is_no_shop", float(thing.noun in none), "<=", 0, "sorts"),
+                    rule("other_sorts", len(nouns) - 1, ">=", 1, "sorts"),
+                    rule("shows_what_it_is", float(names[i] is not None), ">=", 1, "names"),
+                    _by_lot(view.asked_of(i), "noun"),
+                ),
+                flags=flags,
+            )
         boards = view.of_kind(SIGNBOARD).tolist()
         written = names_of_split(view, boards)
         for i in view.targets(SIGNBOARD):
@@ -124,6 +124,11 @@ def _lot(view: CityView, i: int) -> str:
     return min(lots, key=lambda lot: digest("asked", view.scene.id, thing.id, lot))
 
 
+def _by_lot(lot: str, asked: str) -> Measure:
+    """Whether what is asked of a thing is what a lot chose of what its other questions would tell."""
+    return rule("tells_another_answer", float(lot != asked), "<=", 0, "questions")
+
+
 def _vehicles(view: CityView) -> Iterator[RawQuestion]:
     """The sort of the only vehicle in a place or in front of a shop, and of the only one there of its colour."""
     nouns = sorted({view.things[i].noun for kind in VEHICLES for i in view.of_kind(kind).tolist()} - {"car"})
@@ -145,14 +150,19 @@ def _vehicles(view: CityView) -> Iterator[RawQuestion]:
             ask = partial(
                 question_about, view, i, about=(j,), shown=(j,), answer=thing.noun, operands=(thing.id, where)
             )
-            if lot == "sort":
+            if len(vehicles) == 1:
                 yield ask(
                     kind=f"vehicle {'in front of' if where == 'front' else where} a {view.things[i].kind}",
                     part=f"ask_vehicle_{where}",
                     others=tuple(nouns),
-                    checks=(*checks, sorted_in, rule("other_sorts", len(nouns) - 1, ">=", 1, "sorts")),
+                    checks=(
+                        *checks,
+                        sorted_in,
+                        rule("other_sorts", len(nouns) - 1, ">=", 1, "sorts"),
+                        _by_lot(lot, "sort"),
+                    ),
                 )
-            if thing.colour is None or not others or lot != "which":
+            if thing.colour is None or not others:
                 continue
             other = others[int(rng_for(view.scene.id, thing.id, "which").integers(len(others)))]
             one, two = sorted((thing.noun, other))
@@ -166,6 +176,7 @@ def _vehicles(view: CityView) -> Iterator[RawQuestion]:
                     *checks,
                     sorted_in,
                     rule("several_there", same, "<=", 1, "things"),
+                    _by_lot(lot, "which"),
                 ),
             )
 
@@ -234,9 +245,8 @@ def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
         by_noun.setdefault(view.things[i].noun, []).append(i)
     alike = {i: found for own in by_noun.values() for i, found in names_of_split(view, own).items()}
     for i in view.targets(kind):
-        if kind == SHOP and view.asked_of(i) != "name":
-            continue
-        thing, name = view.things[i], view.read(i)
+        thing, name, of_sort = view.things[i], view.read(i), alike.get(i, ())
+        lots = (_by_lot(view.asked_of(i), "name"),) if kind == SHOP else ()
         yield question_about(
             view,
             i,
@@ -244,9 +254,9 @@ def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
             phrases=view.phrases(i, hide=("name",)),
             part="ask_name",
             answer=name or "",
-            others=others_of(view, name, alike[i], NAMES, "name"),
+            others=others_of(view, name, of_sort, NAMES, "name"),
             answer_type=OPEN,
-            checks=(name_known(name), other_names(alike[i], name)),
+            checks=(name_known(name), *lots, other_names(of_sort, name)),
             flags=name_flags(thing),
         )
 
@@ -256,9 +266,9 @@ def _boards(view: CityView) -> Iterator[RawQuestion]:
     colours = colours_of(view, view.of_kind(SIGNBOARD).tolist())
     for i in view.targets(SHOP):
         thing = view.things[i]
-        if view.asked_of(i) != "sign":
+        own = view.query.signs.get(thing.id)
+        if not own:
             continue
-        own = view.query.signs[thing.id]
         over = [view.index[board] for board in view.query.boards[thing.id]]
         board = min(over, key=lambda j: math.dist(view.things[j].center, thing.center))
         yield question_about(
@@ -271,6 +281,7 @@ def _boards(view: CityView) -> Iterator[RawQuestion]:
             others=colours,
             shown=(board,),
             checks=(
+                _by_lot(view.asked_of(i), "sign"),
                 rule("two_boards", len(own), "<=", 1, "colours"),
                 view.stands_out(board),
                 rule("other_colours", len(colours) - 1, ">=", 1, "colours"),
@@ -296,13 +307,14 @@ def _beside_places(view: CityView, kind: str) -> Iterator[RawQuestion]:
         order = np.argsort(away, kind="stable")
         first = int(near[order[0]])
         second_m = float(away[order[1]]) if len(order) > 1 else SECOND_M
-        if _lot(view, first) != "colour" or (not inside and away[order[0]] > NEAREST_M):
+        if not inside and away[order[0]] > NEAREST_M:
             continue
         if inside and (place.outline is None or away[order[0]] > 0):
             continue
         checks = [
             complete(view, kind, i),
             colour_known(view.things[first]),
+            _by_lot(_lot(view, first), "colour"),
         ]
         reach_m = 0.0 if inside else float(away[order[0]]) * view.rules.nearer_ratio_min
         checks.append(unsure_within(view, i, kind, about, shapely.buffer(view.query.shapes[i], reach_m)))
@@ -337,7 +349,7 @@ def _in_front(view: CityView, kind: str) -> Iterator[RawQuestion]:
         if view.things[i].facing_deg is None:
             continue
         (found,) = in_front(view, i, (kind,))
-        if not found.things or _lot(view, found.things[0]) != "colour":
+        if not found.things:
             continue
         first = found.things[0]
         yield question_about(
@@ -355,6 +367,7 @@ def _in_front(view: CityView, kind: str) -> Iterator[RawQuestion]:
                 *found.checks,
                 rule("several_there", len(found.things), "<=", 1, "things"),
                 colour_known(view.things[first]),
+                _by_lot(_lot(view, first), "colour"),
             ),
         )
 

@@ -22,10 +22,12 @@ from pipeline.worlds.drive.view import DOT_M
 
 # Words for several of a kind; what is not here has an s.
 _PLURALS: Final = {"bus": "buses", "traffic cone": "traffic cones", "wheelchair user": "wheelchair users"}
-# What questions speak of: each category by its own word, and one family. "object" tells nothing.
+# What questions speak of: each category by its own word, and one family, to which nobody counts bicycles, as one may
+# to vehicles. "object" tells nothing.
+MOTOR_VEHICLE: Final = "motor vehicle"
 KINDS: Final[dict[str, frozenset[str]]] = {
     **{name: frozenset({name}) for name in sorted(CATEGORIES - {"object", "vehicle"})},
-    "vehicle": VEHICLES,
+    MOTOR_VEHICLE: VEHICLES - {"trailer"},
 }
 # Bearings, counter-clockwise from straight ahead, in the middle of each side; each is 90 degrees wide.
 SIDES: Final[dict[str, float]] = {
@@ -36,7 +38,7 @@ SIDES: Final[dict[str, float]] = {
 }
 HALF_SIDE_DEG: Final = 45.0
 # What has a length and a front that can be seen.
-LONG: Final = VEHICLES | {"vehicle", "bicycle", "cyclist"}
+LONG: Final = VEHICLES | {MOTOR_VEHICLE, "bicycle", "cyclist"}
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,8 @@ def _nearest(
     others = maybe.copy()
     others[actor] = False
     second = float(np.where(others, gap, np.inf).min())
-    needed = max(rules.second_gap_m, rules.second_share * float(gap[actor]))
+    share = rules.second_share / (1 if view.scene.video else 2)  # from above, far is no smaller than near
+    needed = max(rules.second_gap_m, share * float(gap[actor]))
     names = [
         rule("too_far", float(gap[actor]), "<=", rules.spoken_m, "m", kind),
         *seen_rules(view, actor, moment),

@@ -17,6 +17,7 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     HALF_SIDE_DEG,
     KINDS,
     LONG,
+    MOTOR_VEHICLE,
     SIDES,
     ObjectReference,
     all_sure,
@@ -133,7 +134,7 @@ def _of_lane(view: DriveExam, kind: str) -> Iterator[ExamCase]:
 def size(view: DriveExam) -> Iterator[ExamCase]:
     """AT: how long the box of a vehicle of whatever kind is."""
     for moment, ref in named(view):
-        if ref.kind != "vehicle":
+        if ref.kind != MOTOR_VEHICLE:
             continue  # a car is 4.5 m long, and no look is needed to say so
         one = case(view, "at_size", moment, (ref.key, "length"), ref, thing=ref.in_words, dimension="length")
         mark_all(view, one, ref)

@@ -13,6 +13,7 @@ from pipeline.benchmarks.embodied4c.case import ExamCase, choose, number, sector
 from pipeline.benchmarks.embodied4c.drive.refs import (
     KINDS,
     LONG,
+    MOTOR_VEHICLE,
     ObjectReference,
     all_sure,
     case,
@@ -65,7 +66,7 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
             row = lanes.row(own[0])
             rows = [row, lanes.neighbours(row, "left"), lanes.neighbours(row, "right")]
         for ref in refs(view, moment):
-            if ref.kind not in VEHICLES | {"vehicle"}:
+            if ref.kind not in VEHICLES | {MOTOR_VEHICLE}:
                 continue
             one = case(view, "lc_lane", moment, (ref.key,), ref, thing=ref.in_words)
             one.require("in_no_lane", len(own), ">=", 1, "lanes")
@@ -162,7 +163,7 @@ def ground_under(view: DriveExam) -> Iterator[ExamCase]:
     roads = shapely.unary_union([_polygon(line) for line in view.facts.drivable])
     crossings = shapely.unary_union([_polygon(line.outline) for line in view.facts.crossings])
     for moment, ref in named(view):
-        if ref.kind not in PEOPLE | VEHICLES | {"vehicle"}:
+        if ref.kind not in PEOPLE | VEHICLES | {MOTOR_VEHICLE}:
             continue
         index = int(view.moments[moment])
         at = shapely.Point(view.place_m[ref.actor, index, :2])

@@ -14,6 +14,7 @@ import numpy as np
 from pipeline.benchmarks.embodied4c.case import ExamCase, common, number, part_of_log, steady_speed, words
 from pipeline.benchmarks.embodied4c.drive.refs import (
     LONG,
+    MOTOR_VEHICLE,
     case,
     kinds_of,
     mark,
@@ -30,7 +31,7 @@ from pipeline.worlds.drive.facts import VEHICLES
 
 HALF_TURN_DEG: Final = 180.0  # no car turns by more within seconds: what blind models choose from ends there
 SEEN_WITHIN_M: Final = (10, 20, 30)
-STANDS_AHEAD: Final = VEHICLES | {"vehicle", "bollard", "traffic cone", "sign"}  # of what one may drive into
+STANDS_AHEAD: Final = VEHICLES | {MOTOR_VEHICLE, "bollard", "traffic cone", "sign"}  # of what one may drive into
 
 
 def own_speed(view: DriveExam) -> Iterator[ExamCase]:

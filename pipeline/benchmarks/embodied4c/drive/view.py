@@ -158,8 +158,8 @@ class DriveExam(DriveView):
 
     @cached_property
     def points(self) -> FloatArray:
-        """Lidar points; NaN where they are not recorded."""
-        return self._declared([actor.points for actor in self.facts.actors])
+        """Lidar points; NaN where they are not recorded, or the film is drawn, which shows all alike."""
+        return self._declared([actor.points if self.scene.video else None for actor in self.facts.actors])
 
     @cached_property
     def occluded(self) -> FloatArray:
