@@ -191,7 +191,10 @@ class FlightView(Generic[R]):
         names = {word for mark in self.flight.landmarks for word in (mark.name, mark.label)}
         doubts = [f for f in scene.findings if f.severity == "doubt" or f.name in NOTES_THAT_COUNT]
         # A doubt about one landmark leaves out that one, a doubt about a stretch that stretch.
-        self._doubts = [f for f in doubts if f.subject not in names and f.stretches is None]
+        # That about tilts that are not known is none of a camera that does not tilt, and of a film without a camera.
+        camera = self.flight.camera
+        settled = {"gimbal_frame"} if scene.video is None or (camera and camera.pitch_deg is not None) else set()
+        self._doubts = [f for f in doubts if f.subject not in names and f.stretches is None and f.name not in settled]
         self.places = nameable(self.flight.landmarks, {f.subject for f in doubts})
         self.steps = self._steps()
 

@@ -52,11 +52,22 @@ def test_the_movements_outside_a_doubted_stretch_are_asked_about() -> None:
     ("position_reset", "Sequence Recall", True),
     ("position_reset", "Proximity", False),
     ("pace", "Sequence Recall", False),
+    ("gimbal_frame", "Sequence Recall", False),  # the film may tilt between two of them
 ])  # fmt: skip
 def test_a_doubt_refuses_the_facts_that_it_touches(name: str, task: str, left: bool) -> None:
     places = [mark("Mill", 0, 80), mark("Barn", 300, 0)]
     found = rows(flight(motion(MOVES), places, findings=[finding(name)]), task)
     assert (name not in {row["reason"] for row in found}) == left
+
+
+def test_angles_of_a_camera_that_does_not_tilt_are_in_no_doubt() -> None:
+    scene = flight(motion(MOVES), findings=[finding("gimbal_frame")])
+    assert scene.facts.camera is not None
+    fixed = scene.with_facts(camera=scene.facts.camera.model_copy(update={"pitch_deg": -20.0}))
+    drawn_film = scene.model_copy(update={"video": None})
+    steps = frozenset({"steps"})
+    found = [FlightView(one, UrbanRules()).doubt(steps) for one in (scene, fixed, drawn_film)]
+    assert [one and one.reason for one in found] == ["gimbal_frame", None, None]
 
 
 def test_a_mere_note_refuses_nothing() -> None:
