@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 
+from flows.cli.output.build_screen import print_tasks
 from flows.cli.output.console import (
     PlainConsole,
     _spinners,
     configure_output,
+    console,
     count_of,
     show_error,
     start_spinner,
@@ -34,6 +36,15 @@ def printed(table: Table, width: int, title: str = "") -> str:
     out = io.StringIO()
     print_table(table, title, Console(file=out, width=width))
     return out.getvalue()
+
+
+@pytest.mark.parametrize(("width", "first"), [(19, "  left 3"), (20, "  left 3   turn 1"), (16, "  left 3")])
+def test_tasks_stand_in_as_many_columns_as_have_room(
+    width: int, first: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console, "width", width)
+    print_tasks({"turn": 1, "left": 3, "move": 2})
+    assert capsys.readouterr().out.splitlines()[0] == first
 
 
 def numbers(rows: list[list[str]], heads: list[str]) -> Table:
