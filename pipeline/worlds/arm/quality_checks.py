@@ -79,10 +79,10 @@ def _out_of_reach(view: ArmView) -> Iterator[Finding]:
             yield found.model_copy(update={"stretches": ((0.0, float(view.times_s[-1])),)})
         if farthest_m < least_m:
             message = f"it stays within {farthest_m:.2g} m of the foot of an arm that reaches {arm.reach_m:g} m"
-            yield doubt("beyond_limit", LOG, message, remedy, farthest_m, least_m, "m")
+            yield doubt("gripper_off_joints", LOG, message, remedy, farthest_m, least_m, "m")
     if limit_m < nearest_m < np.inf:
         message = f"no thing comes nearer to the foot of the arm than {nearest_m:.3g} m"
-        yield doubt("beyond_limit", LOG, message, remedy, nearest_m, limit_m, "m")
+        yield doubt("moves_alone", LOG, message, remedy, nearest_m, limit_m, "m")
 
 
 def _limits(view: ArmView) -> Iterator[Finding]:
