@@ -4,7 +4,8 @@ Beside the attackers of the stress test stand randomised trees, which learn each
 know its words, numbers, time, clip and options, and "with others" also the kinds, times, words and things of all other
 questions of the scene. The best of many attackers is above chance by luck: so what is best on half of the
 scenes is shown as on the other half, above the best constant, chance or a lot among the answers that occur, with its
-standard error. Numbers count by mean relative accuracy and by eq. 2 of Embodied4C, counts by whether they are right.
+standard error. Numbers count by mean relative accuracy and by eq. 2 of Embodied4C, counts by whether they are right;
+and all of them by whether the right one of their choices is taken.
 
 A file has one question per line: task, scene, text, options, ground_truth, and from_s and until_s where the question is
 about a part of the video.
@@ -44,6 +45,7 @@ from pipeline.core.schema import AnyScene
 from pipeline.core.tables import GUESSED, selected_questions
 from pipeline.engine.code import code_digest
 from pipeline.questions.balance import balance_of
+from pipeline.questions.choices import number_of
 from pipeline.questions.selection import choose, select
 from pipeline.worlds.arm.readers.lerobot import EPISODES_MAX
 from tests.benchmarks.cityeqa.cities import small
@@ -84,9 +86,10 @@ def questions(flights: Iterable[int]) -> list[dict[str, Any]]:
     ]
 
 
-def items_of(rows: Iterable[Mapping[str, Any]]) -> list[BlindItem]:
+def items_of(rows: Iterable[Mapping[str, Any]], *, among_choices: bool = False) -> list[BlindItem]:
     """As someone without the video sees them who has all questions of a scene, whatever groups it has."""
-    return with_company(item_of(dict.fromkeys(GUESSED) | dict(row) | {"group": None}) for row in rows)
+    plain = (dict.fromkeys(GUESSED) | dict(row) | {"group": None} for row in rows)
+    return with_company(item_of(row, among_choices=among_choices) for row in plain)
 
 
 class Known:
@@ -94,7 +97,7 @@ class Known:
 
     def __init__(self, items: Sequence[BlindItem], rows: Sequence[Mapping[str, Any]]) -> None:
         self.items, self.texts = items, [item.text.casefold() for item in items]
-        self.offers = [" | ".join(item.options).casefold() for item in items]
+        self.offers = [f"|{'|'.join(item.options)}|".casefold() for item in items]
         self.until = np.array([row.get("until_s") or 0.0 for row in rows])
         self.words = CountVectorizer(binary=True, min_df=2, token_pattern=_WORD).fit_transform(self.texts).tocsc()
         numbers = [[*map(float, _NUMBER.findall(text)), -1.0, -1.0, -1.0][:3] for text in self.texts]
@@ -108,6 +111,7 @@ class Known:
             [name for name in row.get("named") or () if name.casefold() in text]  # not what the answer names
             for row, text in zip(rows, self.texts, strict=True)
         ]
+        self.named = [*map(frozenset, said_of)]
         things = CountVectorizer(binary=True, analyzer=tuple).fit_transform([*said_of, ("",)]).tocsr()
         self.company = np.zeros((len(items), 5 * self.kinds + 2 * said.shape[1]), np.float32)
         self.among = [np.flatnonzero(self.scene == scene) for scene in range(self.scene.max() + 1)]
@@ -134,16 +138,19 @@ class Known:
         return found[:, np.ptp(found, axis=0) > 0]
 
     def of_options(self, index: IntArray, *, others: bool) -> FloatArray:
-        """(o, f) of options of some questions: how long, like the text, how often in text or options of each kind."""
+        """(o, f) of options of some questions: how long or large, like the text, how often in others of each kind."""
         found = []
         for i in index.tolist():
             stems = [option.casefold().removeprefix("the ") for option in self.items[i].options]
             rest = [j for j in self.among[self.scene[i]].tolist() if j != i] if others else []
+            own = [j for j in rest if self.kind[j] == self.kind[i] and self.named[j] & self.named[i]]
             rows = []
             for place, stem in enumerate(stems):
+                size = number_of(stem)
                 said = [j for j in rest if stem in self.texts[j]]
                 near = [j for j in said if abs(self.until[j] - self.until[i]) <= NEAR_S]
-                offered = [j for j in rest if stem in self.offers[j]]
+                within = stem if size is None else f"|{stem}|"
+                offered = [j for j in rest if within in self.offers[j]]
                 words = set(stem.split())
                 plain = [place, len(stem), self.texts[i].find(stem), sum(word in self.texts[i] for word in words)]
                 alike = sum(len(words & set(other.split())) for other in stems)
@@ -151,6 +158,8 @@ class Known:
                     [
                         *plain,
                         alike,
+                        float(size or 0),
+                        sum(within in self.offers[j] for j in own),
                         *(n for js in (said, near, offered) for n in np.bincount(self.kind[js], minlength=self.kinds)),
                     ]
                 )
@@ -250,35 +259,41 @@ def chosen_elsewhere(scores: Mapping[str, FloatArray], groups: Sequence[str]) ->
 
 def shown(rows: Sequence[Mapping[str, Any]], only: str = "") -> Table:
     """One row per kind of question and way to count it; ``only`` those of some kinds, with commas between."""
-    items = items_of(rows)
-    known, stress = Known(items, rows), attack(items, run_here, UNSEEN[:1])
     table = Table("task", "n", "scenes", "level", "alone", "±", "with others", "±")
-    for task, every in tasks_of(items).items():
-        index = every[:ENOUGH]  # in the order of ids, which are drawn
-        if len(index) < FEW or task not in (only.split(",") if only else [task]):
-            continue
-        groups = [items[i].group for i in index]
-        fold = folds_of(groups, dealing=UNSEEN[0])
-        for name, *found in _scores(known, index, fold):
-            level = float(found[0][CONSTANT].mean())
-            if items[index[0]].options:
-                answers = Counter(items[i].options[items[i].right] for i in index.tolist())
-                # Who knows how often each answer is right, and takes them by lot.
-                drawn = sum(n * n for n in answers.values()) / len(index) ** 2
-                level = max(level, drawn, float(stress[CHANCE][index].mean()))
-            cells = []
-            for scores, more in zip(found, (False, True), strict=True):
-                if items[index[0]].options:
-                    scores |= {
-                        n: s[index]
-                        for n, s in stress.items()
-                        if n != CHANCE and (more or n != OTHERS) and not np.isnan(s[index]).any()
-                    }
-                honest = chosen_elsewhere(scores, groups)
-                above, error = float(honest.mean()) - level, standard_error(honest, groups) or 0.0
-                cells += [f"{'[red]' if above > MOST else ''}{100 * above:.1f}", f"{100 * error:.1f}"]
-            table.add_row(f"{task}{name}", str(len(every)), str(len(set(groups))), f"{100 * level:.1f}", *cells)
+    open_, chosen = items_of(rows), items_of(rows, among_choices=True)
+    numeric = {item.task for item in open_ if not item.options}
+    for items, asked, note in ((open_, None, ""), (chosen, numeric, " among choices")):
+        known = Known(items, rows)
+        for task, every in tasks_of(items).items():
+            index = every[:ENOUGH]  # in the order of ids, which are drawn
+            is_asked = (asked is None or task in asked) and task in (only.split(",") if only else [task])
+            if len(index) >= FEW and is_asked:
+                for name, *cells in _cells(known, index):
+                    table.add_row(f"{task}{name}{note}", str(len(every)), *cells)
     return table
+
+
+def _cells(known: Known, index: IntArray) -> Iterator[list[str]]:
+    """By each way to count some questions of one kind, its name and what the table shows after their number."""
+    items = [known.items[i] for i in index.tolist()]
+    groups, stress = [item.group for item in items], attack(items, run_here, UNSEEN[:1])
+    for name, *found in _scores(known, index, folds_of(groups, dealing=UNSEEN[0])):
+        level = float(found[0][CONSTANT].mean())
+        if items[0].options:
+            answers = Counter(item.options[item.right] for item in items)
+            # Who knows how often each answer is right, and takes them by lot.
+            drawn = sum(n * n for n in answers.values()) / len(index) ** 2
+            level = max(level, drawn, float(stress[CHANCE].mean()))
+        cells = [name, str(len(set(groups))), f"{100 * level:.1f}"]
+        for scores, more in zip(found, (False, True), strict=True):
+            if items[0].options:
+                scores |= {
+                    n: s for n, s in stress.items() if n != CHANCE and (more or n != OTHERS) and not np.isnan(s).any()
+                }
+            honest = chosen_elsewhere(scores, groups)
+            above, error = float(honest.mean()) - level, standard_error(honest, groups) or 0.0
+            cells += [f"{'[red]' if above > MOST else ''}{100 * above:.1f}", f"{100 * error:.1f}"]
+        yield cells
 
 
 def _built(benchmark: Benchmark[Any, Any], rules: Any, cap: int, scenes: Iterable[AnyScene]) -> list[dict[str, Any]]:
