@@ -73,7 +73,7 @@ def read_cities(path: Path | None) -> list[PlaceCity]:
     try:
         text = read_file(path, _TABLE_MAX).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
+        raise ConfigError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
     first = text.partition("\n")[0]
     if first.count("\t") == _GEONAMES_COLUMNS - 1:
         rows = (dict(enumerate(line.rstrip("\r").split("\t"))) for line in text.split("\n") if line.strip())

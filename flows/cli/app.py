@@ -47,6 +47,7 @@ from pipeline.core.errors import (
     ConfigError,
     RawDataError,
     Scan2qaError,
+    StoreError,
     TemplateError,
     extra_of,
     fault_of_value,
@@ -571,6 +572,7 @@ def _settings(settings: list[str], **options: object) -> list[str]:
 
 
 NO_PATH: Final = frozenset({errno.ENAMETOOLONG, errno.ELOOP})  # of what was given as one
+NO_WRITE: Final = frozenset({errno.EROFS, errno.ENOSPC, errno.EDQUOT})  # of whatever a command writes itself
 NAME_CHARS: Final = 80  # of it, in a message
 
 
@@ -605,9 +607,13 @@ def _run() -> None:
         show_error(error)
         sys.exit(1)
     except OSError as error:
+        place = shortened(str(error.filename or "the output"), NAME_CHARS)
+        if error.errno in NO_WRITE:
+            show_error(StoreError(f"{place}: cannot write ({error.strerror}): free some space, or give another folder"))
+            sys.exit(1)
         if error.errno not in NO_PATH:
             raise
-        show_error(ConfigError(f"{shortened(str(error.filename), NAME_CHARS)}: {error.strerror}"))
+        show_error(ConfigError(f"{place}: {error.strerror}"))
         sys.exit(EXIT_USAGE)
     except ModuleNotFoundError as error:
         if error.name is None or extra_of(error.name) is None:

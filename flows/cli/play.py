@@ -203,8 +203,9 @@ def _task(question: str, paths: list[Path]) -> ReleasedTask:
         found = next((task for task in tasks if str(task.id) == question), None)
         if found is not None:
             return found
-    looked = ", ".join(map(str, paths)) or "no release: build first, or give --questions and --root"
-    raise ConfigError(f"no task {question} in {looked}")
+    if not paths:
+        raise ConfigError("no release: build first, or give --questions and --root")
+    raise ConfigError(f"no task {question} in {', '.join(map(str, paths))}; scan2qa gallery shows tasks with their ids")
 
 
 def _city_in(root: str, wanted: str | None, asked: str) -> City:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from flows.cli.output.tables import print_listing
 from flows.cli.release_reader import split_for
 from flows.cli.score import scorable
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.errors import ConfigError
 from pipeline.core.files import sha256_of_file
 from pipeline.core.parquet import files_of
 from pipeline.core.tables import ReleaseListing, sums_of
@@ -25,6 +27,7 @@ from pipeline.release.withheld import withhold
 from pipeline.scoring.score import split_of
 
 _CARD: Final = "README.md"
+_REPO: Final = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
 class PublishCheck(NamedTuple):
@@ -40,6 +43,8 @@ def publish(release: Path, repo: str) -> bool:
 
     Nothing is sent anywhere. Raises ConfigError where the folder is no whole release.
     """
+    if not _REPO.fullmatch(repo):
+        raise ConfigError(f"--repo {repo}: write it as USER/NAME, of letters, digits, '-', '_' and '.'")
     checks = list(_checks(release))
     failed = [check for check in checks if check.remedy]
     rows = [(check.name, "fails" if check.remedy else "holds", check.found, check.remedy) for check in checks]
@@ -47,7 +52,7 @@ def publish(release: Path, repo: str) -> bool:
     print_listing(ReleaseListing(str(release), heads, rows, words=heads[1:], sentences=("found", "what to do")))
     version = json.loads((release / CROISSANT_FILE).read_bytes()).get("version") if not failed else None
     commands = [f"hf upload {repo} {shlex.quote(str(release))} . --repo-type dataset --exclude '*.pyc'"]
-    commands += [f"hf repo tag create {repo} v{version} --repo-type dataset"] if version else []
+    commands += [f"hf repos tag create {repo} v{version} --repo-type dataset"] if version else []
     if not failed:
         console.print("Ready. With your own token (`hf auth login`, of the package huggingface_hub):")
         for command in commands:
@@ -94,7 +99,7 @@ def _checks(release: Path) -> Iterator[PublishCheck]:
         )
     rows = sum(pq.read_metadata(path).num_rows for path in files_of(split_of(release).questions))
     yield PublishCheck(
-        "it has questions", f"{rows} rows" if rows else "none", "" if rows else "build it from more data"
+        "it has questions", count_of(rows, "row") if rows else "none", "" if rows else "build it from more data"
     )
 
 

@@ -454,7 +454,7 @@ def _describe(error: Any, model: type[BaseModel]) -> str:
             return f"configuration {where} has no keys below it: give {where}=VALUE"
         if error["type"].startswith("date_"):
             return f"configuration {where}: {error['input']!r} is no date; write it as 2026-12-01"
-        return f"configuration {where}: {fault_of_value(error)}"
+        return f"configuration {where}".rstrip() + f": {fault_of_value(error)}"
     for part in error["loc"][:-1]:
         if isinstance(part, str):  # else the place in a list of such sections
             model = _section_of(model.model_fields[part].annotation)

@@ -243,7 +243,7 @@ class ModelSpec(BaseModel):
         if self.weights is not None and self.weights_sha256 is None:
             raise ValueError("weights need weights_sha256, the output of sha256sum")
         if self.provider == "embedded" and self.inputs != ("text",):
-            raise ValueError("the embedded model takes text alone")
+            raise ValueError("the embedded model takes text alone: give it inputs=[text]")
         if self.provider != "embedded" and (self.weights or self.weights_sha256):
             raise ValueError("weights belong to provider embedded")
         return self

@@ -50,7 +50,7 @@ def test_a_release_that_may_be_published_has_its_commands(scan2qa: Cli, tmp_path
     assert "README.md was edited" in told(edited)["checks"][0]["found"]
     assert told(run)["commands"] == [
         f"hf upload me/rooms {tmp_path / 'release'} . --repo-type dataset --exclude '*.pyc'",
-        "hf repo tag create me/rooms v1.0.0 --repo-type dataset",
+        "hf repos tag create me/rooms v1.0.0 --repo-type dataset",
     ]
 
 
