@@ -183,7 +183,7 @@ class VideoPictures:
         for frame in self._following:
             if frame.pts is not None and frame.pts >= time:
                 self._next = number + 1
-                return np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
+                return np.asarray(frame.to_ndarray(format="rgb24", threads=1), dtype=np.uint8)
         self.close()
         return None
 
@@ -191,7 +191,7 @@ class VideoPictures:
 def read_video(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
     """All pictures (h, w, 3) RGB in order, as stored. Raises VideoError where the file breaks off."""
     for frame in decoded_frames(path):
-        yield np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
+        yield np.asarray(frame.to_ndarray(format="rgb24", threads=1), dtype=np.uint8)
 
 
 def quarter_turns(frame: av.VideoFrame) -> int:
@@ -223,7 +223,7 @@ def paced_video(path: Path, fps: float, count: int) -> Iterator[npt.NDArray[np.u
 
 
 def _upright(frame: av.VideoFrame) -> npt.NDArray[np.uint8]:
-    picture = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
+    picture = np.asarray(frame.to_ndarray(format="rgb24", threads=1), dtype=np.uint8)
     return np.rot90(picture, -quarter_turns(frame))
 
 

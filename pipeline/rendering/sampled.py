@@ -36,7 +36,7 @@ HASHED: Final = 16  # pictures of a video
 
 def digest_of(frame: av.VideoFrame) -> str:
     """SHA-256 of a frame's pixels: RGB, 8 bits, row by row, at its own size."""
-    return hashlib.sha256(frame.to_ndarray(format="rgb24").tobytes()).hexdigest()
+    return hashlib.sha256(frame.to_ndarray(format="rgb24", threads=1).tobytes()).hexdigest()
 
 
 def sampled_rows(path: Path, scene: str, fps: float, budgets: Iterable[int], frames: int) -> list[dict[str, Any]]:

@@ -61,10 +61,10 @@ function place() {
 const film = at("video");
 if (film) {
   for (const name of ["timeupdate", "seeked", "loadedmetadata"]) film.addEventListener(name, place);
-  (function follow() {
-    if (!film.paused) place();
-    requestAnimationFrame(follow);
-  })();
+  film.addEventListener("play", function follow() {
+    place();
+    if (!film.paused) requestAnimationFrame(follow);
+  });
 }
 
 function seek(seconds) {

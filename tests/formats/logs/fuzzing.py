@@ -12,7 +12,7 @@ from pipeline.geometry.tracks import FlightTrack
 from pipeline.worlds.flight.tracks.read import read_tracks
 from tests.environment import times
 
-MUTATIONS = times(50, 500)
+MUTATIONS = times(25, 500)
 _LONGEST_M = 400_000.0  # across, after all that is 100 km from the middle was refused
 
 

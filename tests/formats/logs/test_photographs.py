@@ -95,7 +95,7 @@ def test_a_folder_without_positions_is_refused_and_broken_pictures_are_counted(t
 
 @pytest.mark.slow
 def test_no_damage_is_too_much(tmp_path: Path) -> None:
-    for number, (_, raw) in enumerate(damaged(photograph(1), "photographs", times(40, 200))):
+    for number, (_, raw) in enumerate(damaged(photograph(1), "photographs", times(20, 200))):
         folder = write(tmp_path / f"{number}", photograph(0), raw, photograph(2), photograph(3))
         track = read_tracks(folder)[0][1].track
         assert len(track) in (3, 4)

@@ -374,7 +374,7 @@ def try_mutations(root: Path, name: str) -> None:
     other = [p for p in sorted((root / "in").rglob("*")) if p.is_file() and p.suffix not in words][:3]
     paths = sorted(p for p in (root / "in").rglob("*") if p.suffix in words) or other
     chance, converter = random.Random(32), CONVERTERS[name]  # noqa: S311
-    for number in range(times(50, 200)):
+    for number in range(times(25, 200)):
         path = chance.choice(paths if number % 8 or not other else other)
         sound = path.read_bytes()
         path.write_bytes(spoilt(sound, chance))

@@ -364,7 +364,7 @@ def _grey_pictures(video: Path) -> Iterator[tuple[float, FloatArray]]:
                     due = max(due + 1.0 / RATE_HZ, frame.time - start)
                     turns = quarter_turns(frame)
                     width, height = (SIZE[1], SIZE[0]) if turns % 2 else SIZE
-                    grey = frame.reformat(width, height, "gray").to_ndarray()
+                    grey = frame.reformat(width, height, "gray", threads=1).to_ndarray()
                     yield frame.time - start, np.rot90(np.asarray(grey, dtype=np.float64), -turns)
     except (av.error.FFmpegError, OSError, ValueError, IndexError, AttributeError, VideoError) as error:
         message = f"the video cannot be read: {error}"

@@ -418,7 +418,7 @@ def test_mutated_tables_are_named(tmp_path: Path, tables: dict[str, Table]) -> N
     odd = (None, -1, 1e308, float("nan"), "x", [], {}, True, 10**30, "\ud800")
     paths = sorted((write_tables(tmp_path, tables) / TABLES).glob("*.json"))
     chance = random.Random(32)  # noqa: S311
-    for number in range(times(50, 200)):
+    for number in range(times(25, 200)):
         path = chance.choice(paths)
         sound = path.read_bytes()
         if number % 2:

@@ -446,7 +446,7 @@ def test_mutations_are_named(tmp_path: Path) -> None:
     root = write(tmp_path)
     path = root / "room/scene.json"
     sound, chance = path.read_bytes(), random.Random(32)  # noqa: S311
-    for _ in range(times(50, 200)):
+    for _ in range(times(25, 200)):
         raw = bytearray(sound)
         for _ in range(chance.randint(1, 4)):
             at = chance.randrange(len(raw))
@@ -470,7 +470,7 @@ def test_mutated_meshes_are_named(suffix: str) -> None:
     """Files of each kind: each is a mesh, or refused; none hangs or asks for more memory than it has bytes."""
     sound = trimesh.creation.box().subdivide().export(file_type=suffix)
     raw, chance = sound.encode() if isinstance(sound, str) else bytes(sound), random.Random(32)  # noqa: S311
-    for _ in range(times(50, 200)):
+    for _ in range(times(25, 200)):
         data = bytearray(raw)
         for _ in range(chance.randint(1, 4)):
             at = chance.randrange(len(data))
