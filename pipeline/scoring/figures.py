@@ -27,7 +27,7 @@ class ScoreRow:
 
     Attributes:
         n: questions measured.
-        low: lower end of the interval; None also where there are not two scenes.
+        low: lower end of the interval; None also where its questions are not of two scenes.
         deviation: standard deviation of the questions (n - 1); None for a mean of figures.
         prior: what the best way of guessing without the scene earns on the same questions.
     """
@@ -74,6 +74,8 @@ def rows_of(
         own = own[~np.isnan(own)]
         deviation = float(own.std(ddof=1)) if len(own) > 1 else None
         prior = _number(guessed[figure.name][1][0]) if guessed and guessed[figure.name][0] == n else None
+        if figure.members and len({scenes[i] for i in _measured(figure, marks)}) < 2:
+            found = found[:1]  # each sample that has the scene comes to the same
         rows.append(_row(figure, metric, n, found, deviation, prior))
     return rows
 

@@ -77,7 +77,9 @@ def test_intervals_are_those_of_a_plain_loop() -> None:
             own[figure.name] = float(np.average(marks[list(figure.members)], weights=weights)) if weights.any() else NAN
             means[figure.name].append(own[figure.name])
         means["mean"].append(float(np.nanmean(list(own.values()))))
-    for row in rows_of(figures, "score", marks, scenes):
+    one, two, rare, mean = rows_of(figures, "score", marks, scenes)
+    assert (rare.low, rare.high) == (None, None)  # of one scene
+    for row in (one, two, mean):
         low, high = np.nanquantile(means[row.figure.name], [0.025, 0.975])
         assert (row.low, row.high) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
 
