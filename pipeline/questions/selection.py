@@ -429,6 +429,8 @@ def _questions(
 def _offer(row: dict[str, Any], task: Task[Any], usual: Usual, *, as_released: bool) -> tuple[str, ...]:
     """The options of one question, in no order yet."""
     if isinstance(task.form, Number):
+        if row["wrong"]:
+            return tuple(sorted((row["answer"], *row["wrong"]), key=float))
         measured = (usual[kind] for kind in _kinds(task, row["operands"]) if kind in usual)
         known = next(measured, None) or task.form.quantiles_of(row["operands"])
         held = {fact["name"]: fact["value"] for fact in row["evidence"] or () if fact["name"] in (TOO_FINE, MOST)}

@@ -332,7 +332,8 @@ class Log:
 
     def lm_seen(self, n: int, kind: str, radius: str) -> float:
         tracks = [t for t in self.things if t.kind == kind or (kind == "motor vehicle" and t.kind in VEHICLES)]
-        return sum(any(self.gap(t, i) <= int(radius) for i in t.at if i <= n) for t in tracks)
+        first = self.sweep(self.t[n] - 8)
+        return sum(any(self.gap(t, i) <= int(radius) for i in t.at if first <= i <= n) for t in tracks)
 
     def acceleration(self, n: int) -> float:
         a, b = self.around(n)

@@ -387,9 +387,11 @@ def _same(one: ExamCase, other: ExamCase) -> bool:
 
 _ALL: Final = ""  # the trait of every case
 ENOUGH: Final = 60  # measured numbers of a kind that stay, where there are so many
-# Of one or two buses nobody is wrong by much: so many different counts are to be beside a trait of these kinds.
+# Kinds that count things: each question has so many choices, of which one is common to all. Whoever knows the others,
+# as that those of "motor vehicles" are more, is right no more often than who always says that one.
 COUNTED: Final = frozenset({"ct_near", "ct_ahead", "lm_seen"})
-LEAST_COUNTS: Final = 3
+COUNT_CHOICES: Final = 4
+COMMON_COUNT: Final = 4
 STEP: Final = math.log(1.25)  # numbers within a quarter of one another are guessed alike
 
 
@@ -398,6 +400,7 @@ def make_even(cases: Iterable[ExamCase], purpose: str, *, measured: bool) -> Non
 
     Words and counts: no answer is given oftener than another by more than one, of all questions of a kind and of those
     of each trait; usual ones (`Wording.usual`) more seldom. Of a closed set of which one answer is left none is asked.
+    The count of a question of `COUNTED` kinds is drawn (`_draw_counts`).
     ``measured`` numbers are spread over magnitudes: of those within a quarter of one another as few stay as leave
     `ENOUGH`.
     """
@@ -409,8 +412,36 @@ def make_even(cases: Iterable[ExamCase], purpose: str, *, measured: bool) -> Non
         own.sort(key=lambda case: digest(purpose, "even", *case.draw))
         if measured:
             _spread_out(own)
+        elif kind in COUNTED:
+            _draw_counts(own, purpose)
         else:
             _level(kind, own, purpose)
+
+
+def _draw_counts(own: Sequence[ExamCase], purpose: str) -> None:
+    """Leaves one of the cases that differ in their times alone: its choices are counts of these, one drawn as right.
+
+    So neither the thing nor the radius nor another question tells a count. At one time a thing is counted once: within
+    a larger radius are more.
+    """
+    alike: defaultdict[tuple[str, ...], list[ExamCase]] = defaultdict(list)
+    for case in own:
+        alike[case.traits].append(case)
+    asked = set[tuple[str, str]]()
+    for (thing, *others), cases in alike.items():
+        found = {case.guessed: case for case in reversed(cases) if (thing, case.operands[1]) not in asked}
+        nearest = sorted(found, key=lambda count: (abs(int(count) - COMMON_COUNT), int(count)))
+        choices = nearest[:COUNT_CHOICES] if str(COMMON_COUNT) in found else []
+        if len(choices) < COUNT_CHOICES:
+            for case in cases:
+                case.refuse("answer_never_varies", len(choices), COUNT_CHOICES, "answers")
+            continue
+        drawn = found[choices[digest(purpose, "count", cases[0].operands[0], thing, *others)[0] % COUNT_CHOICES]]
+        drawn.wrong = [count for count in choices if count != drawn.guessed]
+        asked.add((thing, drawn.operands[1]))
+        for case in cases:
+            if case is not drawn:
+                case.refuse("asked_at_another_time", len(cases), 1, "candidates")
 
 
 def _level(kind: str, own: Sequence[ExamCase], purpose: str) -> None:
@@ -427,10 +458,9 @@ def _level(kind: str, own: Sequence[ExamCase], purpose: str) -> None:
     if WORDINGS[kind].open:
         return
     for case in reversed(own):
-        few = min((len(taken.beside[trait]) for trait in case.traits), default=LEAST_COUNTS)
-        least = LEAST_COUNTS if kind in COUNTED else 2
-        if case.refusal is None and few < least:
-            case.refuse("answer_never_varies", few, least, "answers")
+        few = min((len(taken.beside[trait]) for trait in case.traits), default=2)
+        if case.refusal is None and few < 2:
+            case.refuse("answer_never_varies", few, 2, "answers")
             taken.count(case, -1)
     if len(taken.beside[_ALL]) < 2:
         for case in own:

@@ -22,6 +22,8 @@ from pipeline.benchmarks.embodied4c.arm import items as arm
 from pipeline.benchmarks.embodied4c.arm import motion
 from pipeline.benchmarks.embodied4c.arm.view import ArmExam
 from pipeline.benchmarks.embodied4c.case import (
+    COUNT_CHOICES,
+    COUNTED,
     WORDINGS,
     Exam,
     ExamCase,
@@ -117,10 +119,17 @@ class ExamTask(CaseTask[Exam]):
         self.parts = tuple(part(kind) for kind in kinds)
 
     def guess_classes(self, operands: pa.ListArray, answers: StrArray) -> StrArray:
-        """The answer; one class of kinds whose answers are as often wrong as right: classes would favour rare ones."""
-        kinds = [of[0] for of in operands.to_pylist()]
-        alike = np.array([WORDINGS[kind].options_are_present for kind in kinds], dtype=bool)
-        return np.where(alike, np.array(kinds, dtype=object), answers)
+        """The answer; of kinds whose answers are as often wrong as right one class: classes would favour rare ones.
+
+        Of counts that are drawn as many classes as choices, by lot: so other counts of the task are as common.
+        """
+        guessed = answers.copy()
+        for n, of in enumerate(operands.to_pylist()):
+            if of[0] in COUNTED:
+                guessed[n] = f"lot {digest(*of)[0] % COUNT_CHOICES}"
+            elif WORDINGS[of[0]].options_are_present:
+                guessed[n] = of[0]
+        return guessed
 
     def obstacle(self, view: Exam) -> Rejection | None:
         """An embodiment that the task says nothing of, or a log without a moment."""
@@ -353,7 +362,7 @@ _ALL: Final = (
         (motion.nearest_lately,)),
     ExamRow("L/M", Number(1, "m"), 20, (temporal.driven_in_all,), ()),
     ExamRow("L/M whole", Number(0, "m"), 20, (), (flying.flown_in_all,)),
-    ExamRow("L/M count", Number(0, ""), 40, (temporal.seen_so_far,), ()),
+    ExamRow("L/M count", Number(0, ""), 40, (temporal.seen_lately,), ()),
     ExamRow("L/M words", WORDS, 40, (), (flying.sequence,)),
     ExamRow("MD", WORDS, 48, (temporal.state,), (flying.state,)),
     ExamRow("MD acceleration", Number(1, "m/s²"), 36, (temporal.acceleration, temporal.sideways), ()),

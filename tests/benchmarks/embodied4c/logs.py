@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,9 +34,12 @@ MARKS: Final = ("DASHED_WHITE", "SOLID_WHITE", "DOUBLE_SOLID_YELLOW", "DASHED_YE
 MOVING: Final = ("car", "car", "van", "truck", "bus", "motorcyclist", "cyclist", "pedestrian", "pedestrian")
 STANDING: Final = ("car", "car", "van", "truck", "traffic cone", "traffic cone", "bollard", "pedestrian", "cyclist")
 
+BESIDE_M: Final = 60.0  # before and behind our way: farther than anything is counted
+CROWDED_M: Final = 260.0  # of way, along which 15 to 40 things are
+
 
 def drive(seed: int) -> AnyScene:
-    """A drive of 10 to 25 s among 15 to 40 things; one in three as a recording of CARLA, else of Argoverse 2."""
+    """A drive of 10 to 25 s, with things along its way; one in three as a recording of CARLA, else of Argoverse 2."""
     name, writer = ("carla", carla) if seed % 3 == 0 else ("argoverse2", argoverse2)
     with tempfile.TemporaryDirectory() as folder:
         writer.write_log(Path(folder), random_plan(seed))
@@ -65,23 +69,24 @@ def episodes(numbers: Iterable[int]) -> list[AnyScene]:
 
 
 def random_plan(seed: int) -> DrivePlan:
-    """Our car with some changes of speed and lane, or a bend; others in lanes, at kerbs, on pavements and crossing."""
+    """Our car with some changes of speed and lane, or a bend; others in lanes, at kerbs, on pavements and crossing.
+
+    They are as many along each part of our way, at each time: else whoever knows the time would know how many are near.
+    """
     rng = np.random.default_rng(seed)
     origin, yaw = (float(rng.uniform(-900, 900)), float(rng.uniform(-900, 900))), float(rng.uniform(0, 360))
     lasts = float(rng.integers(10, 26))
-    bends = ((1e9, 0.0),)
+    bends: tuple[tuple[float, float], ...] = ((1e9, 0.0),)
     if rng.random() < 0.5:
         bends = ((float(rng.uniform(10, 60)), 0.0), (float(rng.uniform(12, 60)), float(rng.uniform(-90, 90))), *bends)
-
-    def path(u: float, v: float, turn: float = 0.0, *, bent: bool = False) -> Way:
-        return Way(placed(origin, yaw, u, v), yaw + turn, bends if bent else ((1e9, 0.0),))
-
-    ego = Mover("ego", "car", path(0.0, LANES[int(rng.integers(2))], bent=True), _pace(rng, 16.0), EGO_SIZE)
+    lane, pace = LANES[int(rng.integers(2))], _pace(rng, 16.0)
+    ego = Mover("ego", "car", Way(placed(origin, yaw, 0.0, lane), yaw, bends), pace, EGO_SIZE)
+    way_m = float(pace.at(np.array([lasts]))[0][0]) + 2 * BESIDE_M
     others = []
-    for number in range(int(rng.integers(15, 41))):
+    for number in range(round(rng.uniform(15, 40) * way_m / CROWDED_M)):
         moves = rng.random() < 0.5
         kind = str(rng.choice(MOVING if moves else STANDING))
-        u, turn = float(rng.uniform(-60, 200)), 0.0
+        turn = 0.0
         if not moves:
             v = float(rng.choice([-1, 1])) * float(rng.uniform(5.5, 11)) + LANE_M / 2
             turn = float(rng.choice([0, 180, 90, -90, 0, 180, rng.uniform(0, 360)]))
@@ -91,11 +96,16 @@ def random_plan(seed: int) -> DrivePlan:
             v = LANES[int(rng.integers(3))] + float(rng.normal(0, 0.3))
             turn = 180.0 if v > LANE_M else 0.0
         fast = {"pedestrian": 2.2, "cyclist": 7.0}.get(kind, 17.0)
-        pace = _pace(rng, fast) if moves else SpeedProfile(0.0)
+        own = _pace(rng, fast) if moves else SpeedProfile(0.0)
+        own = replace(own, along_m=-float(own.at(rng.uniform(0, lasts, 1))[0][0]))
+        middle, ahead = ego.path.at(rng.uniform(-BESIDE_M, way_m - BESIDE_M, 1))
+        aside = np.array([-np.sin(ahead[0]), np.cos(ahead[0])]) * (v - lane)
+        x, y = (middle[0] + aside).tolist()
+        path = Way((x, y), float(np.degrees(ahead[0])) + turn)
         shifts = (LaneChange(2.0, 5.0, float(rng.choice([-1, 1])) * LANE_M),) if moves and rng.random() < 0.15 else ()
         stretch = rng.uniform(0.75, 1.35, 3)
         size = tuple(round(float(a * b), 2) for a, b in zip(SIZES[kind], stretch, strict=True))
-        others.append(Mover(f"{kind}-{number}", kind, path(u, v, turn), pace, size, shifts))  # type: ignore[arg-type]
+        others.append(Mover(f"{kind}-{number}", kind, path, own, size, shifts))  # type: ignore[arg-type]
     marks = [str(rng.choice(MARKS)) for _ in range(4)]
     along = ((-120.0, 0.0), (400.0, 0.0))
     lines = [tuple((u, v) for u, _ in along) for v in LANES]

@@ -142,13 +142,13 @@ def test_names_of_things_are_text() -> None:
     assert drawn(made.model_copy(update={"facts": facts}), "air_dt", "air_lc"), "parsed as XML"
 
 
-IN_FULL = {"drive": "37 of 19: e38e8902783f", "flight": "40 of 20: 31422bea7c6c", "arm": "39 of 20: a8e75a8c5864"}
+IN_FULL = {"drive": "50 of 25: cefb50726ffa", "flight": "40 of 20: 31422bea7c6c", "arm": "39 of 20: a8e75a8c5864"}
 
 
 @pytest.mark.parametrize("world", IN_FULL)
 def test_drawings_of_all_that_is_asked_of_a_log(world: str) -> None:
     """Of two questions of each kind. A change of any line, number or word is seen; to read it, look at the drawings."""
-    scene = {"drive": lambda: drive(3), "flight": lambda: flight(2), "arm": lambda: episodes([3])[0]}[world]()
+    scene = {"drive": lambda: drive(24), "flight": lambda: flight(2), "arm": lambda: episodes([3])[0]}[world]()
     view = open_exam(scene, ExamRules.model_validate({"far_per_log": 0, "even_answers": False}))
     table = pa.concat_tables([task.candidates(view) for task in EXAM_TASKS.values()])
     kinds: dict[str, list[dict[str, Any]]] = {}

@@ -110,7 +110,12 @@ PLANTED: dict[str, tuple[AnyScene, str, str, tuple[Any, ...]]] = {
         UNREAD,
     ),
     "two on one spot of a drawn film, counted": (drive(*COUPLE), "ct_near", "pedestrian", HIDDEN),
-    "two who were on one spot all along": (drive(*COUPLE), "lm_seen", "pedestrian", HIDDEN),
+    "two who were on one spot all along": (
+        drive(*(actor("pedestrian", 14.0, 3.0, name=name, lasts_s=9.0) for name in ("one", "other")), lasts_s=9.0),
+        "lm_seen",
+        "pedestrian",
+        HIDDEN,
+    ),
     "a neighbour below another": (drive(*COUPLE, actor("car", 20.0, 6.0, name="c")), "tp_next", "car", HIDDEN),
     "a car below the words of a drawn film": (drive(actor("car", -53.0, 20.0)), "dt_near", "car", UNSEEN),
     "beyond a drawn map": (drive(actor("car", 62.0, 0.0)), "dt_near", "car", UNSEEN),

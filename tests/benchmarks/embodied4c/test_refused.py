@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pipeline.benchmarks.embodied4c.drive.refs import RADII_M, radii_counted
+from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.findings import doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.reading.maps.appearance import Appearance
@@ -311,11 +315,13 @@ def test_more_than_people_count(count: int) -> None:
     assert refusal(row) == ((None,) * 4 if count == 20 else ("too_many", 21, 20, "things"))
 
 
-def test_a_kind_is_counted_within_the_two_radii_that_hold_about_as_many_as_of_others() -> None:
-    """Cars every 4 m: within 10 m of us 2, within 15 m 4, 20 m 5, 25 m 6: nearest to 3.5, in ratio, are 4 and 5."""
-    cars = [actor("car", 10.0 + 4 * n, 0.0, name=f"{n}") for n in range(12)]
-    found = of_kind(drive(*cars), "CT", "ct_near")
-    assert {radius for _, kind, radius in found if kind == "car"} == {"15", "20"}
+@pytest.mark.parametrize(("even_answers", "radii"), [(True, (25, 30, 35, 40, 45, 50)), (False, RADII_M)])
+def test_a_kind_is_counted_within_the_radii_that_hold_four_at_some_time_and_three_other_counts(
+    even_answers: bool, radii: Sequence[int]
+) -> None:
+    """One at 22 m at first, one more at each time; within 20 m there is never any."""
+    view: Any = SimpleNamespace(rules=ExamRules(even_answers=even_answers))
+    assert radii_counted(view, np.where(np.tri(4, dtype=bool).T, 22.0, np.inf)) == [*radii]
 
 
 def test_the_kinds_on_a_side_are_what_the_nearest_may_be() -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, pose
+from pipeline.benchmarks.embodied4c.case import COMMON_COUNT, COUNT_CHOICES, ExamCase, pose
 from pipeline.benchmarks.embodied4c.drive.view import DriveExam
 from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.questions.gate import READ_SHARE, TOO_COARSE, NamedThing
@@ -39,6 +39,7 @@ SIDES: Final[dict[str, float]] = {
 HALF_SIDE_DEG: Final = 45.0
 # What has a length and a front that can be seen.
 LONG: Final = VEHICLES | {MOTOR_VEHICLE, "bicycle", "cyclist"}
+RADII_M: Final = (10, 15, 20, 25, 30, 35, 40, 45, 50)  # within which things are counted
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,14 @@ def kinds_of(view: DriveExam) -> list[str]:
     """Kinds of which there is anything, a family only where it holds several categories."""
     there = set(view.categories.tolist())
     return [kind for kind, names in KINDS.items() if len(there & names) > (1 if len(names) > 1 else 0)]
+
+
+def radii_counted(view: DriveExam, gap_m: FloatArray) -> list[int]:
+    """Radii whose counts give enough choices, by distances (A, M) of what is counted; all, if none need be even."""
+    if not view.rules.even_answers:
+        return [*RADII_M]
+    counts = {radius: {*(gap_m <= radius).sum(0).tolist()} - {0} for radius in RADII_M}
+    return [radius for radius, own in counts.items() if COMMON_COUNT in own and len(own) >= COUNT_CHOICES]
 
 
 def refs(view: DriveExam, moment: int, *, sides: bool = True) -> list[ObjectReference]:

@@ -26,6 +26,7 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     needs_outline,
     of_kind,
     plural,
+    radii_counted,
     refs,
     seen_rules,
 )
@@ -35,10 +36,7 @@ from pipeline.geometry.footprints import Rectangles, gap_m
 from pipeline.worlds.drive.facts import PEOPLE, ROAD_USERS, VEHICLES
 from pipeline.worlds.drive.view import DOT_M
 
-RADII_M: Final = (10, 15, 20, 25, 30, 40, 50)
-RADII_ASKED: Final = 2  # of each kind
 LANE_SHARE_MIN: Final = 0.8  # of a vehicle in its lane: half of a car, and two pixels of a drawn film
-COUNTED_USUALLY: Final = 3.5  # of a kind within them, in the mean of the times at which any is
 
 
 def bearing(view: DriveExam) -> Iterator[ExamCase]:
@@ -213,11 +211,7 @@ def neighbour(view: DriveExam) -> Iterator[ExamCase]:
 
 
 def count_near(view: DriveExam) -> Iterator[ExamCase]:
-    """CT: how many of a kind are within a radius, all around and ahead of us.
-
-    Of each kind within the two radii in which about as many are as of any other kind: else the largest radius tells
-    of many, and a kind that is rare of few.
-    """
+    """CT: how many of a kind are within a radius, all around and ahead of us."""
     gap = np.where(view.there, view.near_m, np.inf)
     ahead = np.abs(view.off_deg) < 90
     turn, (long_m, wide_m) = np.radians(view.heading_deg[:, view.moments]), view.size_m[:, :2].T[..., None]
@@ -228,10 +222,8 @@ def count_near(view: DriveExam) -> Iterator[ExamCase]:
         members = of_kind(view, kind)
         for half in (False,) if view.scope else (False, True):
             counted = members[:, None] & (ahead | (not half))
-            numbers = {radius: (counted & (gap <= radius)).sum(0) for radius in RADII_M}
-            means = {radius: float(found[found > 0].mean()) for radius, found in numbers.items() if found.any()}
-            usual = sorted(means, key=lambda radius: abs(np.log(means[radius] / COUNTED_USUALLY)))
-            for moment, radius in product(range(len(view.moments)), usual[:RADII_ASKED]):
+            radii = radii_counted(view, np.where(counted, gap, np.inf))
+            for moment, radius in product(range(len(view.moments)), radii):
                 yield from _counted(view, moment, kind, radius, half, members, counted, gap, border)
 
 

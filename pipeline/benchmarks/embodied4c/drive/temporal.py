@@ -7,14 +7,16 @@ from it (MD), and what a car can do (CS).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Final
 
 import numpy as np
 
-from pipeline.benchmarks.embodied4c.case import ExamCase, common, number, part_of_log, steady_speed, words
+from pipeline.benchmarks.embodied4c.case import ExamCase, begins_s, common, number, part_of_log, steady_speed, words
 from pipeline.benchmarks.embodied4c.drive.refs import (
     LONG,
     MOTOR_VEHICLE,
+    RADII_M,
     case,
     kinds_of,
     mark,
@@ -23,14 +25,13 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     needs_gap,
     of_kind,
     plural,
+    radii_counted,
 )
 from pipeline.benchmarks.embodied4c.drive.view import KMH, DriveExam
-from pipeline.core.arrays import BoolArray
 from pipeline.questions.gate import READ_SHARE
 from pipeline.worlds.drive.facts import VEHICLES
 
 HALF_TURN_DEG: Final = 180.0  # no car turns by more within seconds: what blind models choose from ends there
-SEEN_WITHIN_M: Final = (10, 20, 30)
 STANDS_AHEAD: Final = VEHICLES | {MOTOR_VEHICLE, "bollard", "traffic cone", "sign"}  # of what one may drive into
 
 
@@ -104,35 +105,36 @@ def driven_in_all(view: DriveExam) -> Iterator[ExamCase]:
         yield number(one, driven, "m")
 
 
-def _unsure_so_far(view: DriveExam, members: BoolArray, until: int) -> float:
-    """How many of some actors (A,) were in doubt, or had no box, at any time until then."""
-    there = (view.unsure | (view.present & ~np.isfinite(view.size_m[:, :1])))[members, : until + 1]
-    return float(there.any(1).sum())
+def seen_lately(view: DriveExam) -> Iterator[ExamCase]:
+    """L/M: how many different ones of a kind came within a radius of us since the video began, which is of one length.
 
-
-def seen_so_far(view: DriveExam) -> Iterator[ExamCase]:
-    """L/M: how many different ones of a kind came within a radius of us since the log began."""
+    Of a longer one anybody guesses more.
+    """
     if not view.ego_moves or view.scope:
         return
-    nearest = view.nearest_so_far_m(max(SEEN_WITHIN_M) + view.rules.radius_margin_m)
-    for moment in range(len(view.moments)):
-        for kind in kinds_of(view):
-            members = of_kind(view, kind)
-            for radius in SEEN_WITHIN_M:
-                gap = nearest[:, moment]
-                counted = members & (gap <= radius)
-                count = int(counted.sum())
-                if not count:
-                    continue
-                one = case(view, "lm_seen", moment, (kind, str(radius)), things=plural(kind), radius=str(radius))
-                index = int(view.moments[moment])
-                one.require("another_in_doubt", _unsure_so_far(view, members, index), "<=", 0, "things")
-                doubtful = members & (np.abs(gap - radius) < view.rules.radius_margin_m)
-                one.require("near_radius", int(doubtful.sum()), "<=", 0, "things")
-                one.require("too_many", count, "<=", view.rules.count_max, "things")
-                hidden = float(view.hidden_so_far[counted, moment].max())
-                one.require("hidden_in_picture", hidden, "<=", view.rules.hidden_max, "share")
-                yield number(one, float(count), "")
+    firsts = np.array([view.index(begins_s("lm_seen", t_s, view.rules) or 0.0) for t_s in view.asked_s], dtype=np.intp)
+    nearest = view.nearest_since_m(firsts, max(RADII_M) + view.rules.radius_margin_m)
+    boxless = view.unsure | (view.present & ~np.isfinite(view.size_m[:, :1]))
+    for kind in kinds_of(view):
+        members = of_kind(view, kind)
+        for moment, radius in product(range(len(view.moments)), radii_counted(view, nearest[members])):
+            first, index = int(firsts[moment]), int(view.moments[moment])
+            gap = nearest[:, moment]
+            counted = members & (gap <= radius)
+            count = int(counted.sum())
+            if not count:
+                continue
+            one = case(view, "lm_seen", moment, (kind, str(radius)), things=plural(kind), radius=str(radius))
+            one.require("clip_too_short", view.second(moment), ">=", view.rules.drive_long_s, "s")
+            unsure = boxless[members, first : index + 1].any(1)
+            one.require("another_in_doubt", int(unsure.sum()), "<=", 0, "things")
+            doubtful = members & (np.abs(gap - radius) < view.rules.radius_margin_m)
+            one.require("near_radius", int(doubtful.sum()), "<=", 0, "things")
+            one.require("too_many", count, "<=", view.rules.count_max, "things")
+            then = (view.moments >= first) & (view.moments <= index)
+            hidden = np.nan_to_num(view.hidden[counted][:, then], nan=1.0).min(1)
+            one.require("hidden_in_picture", float(hidden.max()), "<=", view.rules.hidden_max, "share")
+            yield number(one, float(count), "")
 
 
 GRAVITY: Final = 9.81  # m/s2, as the wordings say

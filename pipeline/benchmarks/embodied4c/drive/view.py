@@ -109,17 +109,18 @@ class DriveExam(DriveView):
         """(A,) the same at any time of the log."""
         return gap_m(self.own_outline(index), self.footprints(index))
 
-    def nearest_so_far_m(self, most_m: float) -> FloatArray:
-        """(A, M) the least of these distances from the log's start to a moment; infinite where it is over ``most_m``.
+    def nearest_since_m(self, firsts: IntArray, most_m: float) -> FloatArray:
+        """(A, M) the least of these distances from a time (M,) to each moment; infinite where it is over ``most_m``.
 
         Circles around the boxes tell who may have come so near when: only there boxes are measured.
         """
         reach = np.hypot(*(self.size_m[:, :2] / 2).T)
         box = self.facts.ego.box if self.facts.ego is not None else None
         own = 0.0 if box is None else float(np.hypot(*box.middle_m[:2]) + np.hypot(*box.size_m[:2]) / 2)
-        found = np.full((len(self.ids), len(self.moments)), np.inf)
-        stops = {*range(0, int(self.moments[-1]) + 1, _TIMES_AT_ONCE), 0, *(self.moments + 1).tolist()}
-        for first, last in pairwise(sorted(stops)):
+        starts = range(int(firsts.min()), int(self.moments[-1]) + 1, _TIMES_AT_ONCE)
+        stops = np.unique([*starts, *firsts.tolist(), *(self.moments + 1).tolist()])
+        found = np.full((len(self.ids), len(stops)), np.inf)
+        for part, (first, last) in enumerate(pairwise(stops.tolist())):
             actors, times = np.nonzero(self.distance_m[:, first:last] <= (reach + own + most_m)[:, None])
             times += first
             theirs = Rectangles(
@@ -127,9 +128,9 @@ class DriveExam(DriveView):
             )
             gap = gap_m(self.own_outline(times), theirs)
             near = gap <= most_m
-            moment = int(np.searchsorted(self.moments, first))
-            np.minimum.at(found[:, moment], actors[near], gap[near])
-        return np.minimum.accumulate(found, axis=1)
+            np.minimum.at(found[:, part], actors[near], gap[near])
+        spans = np.searchsorted(stops, [firsts, self.moments + 1]).T.tolist()
+        return np.stack([found[:, first:last].min(1) for first, last in spans], axis=1)
 
     def own_outline(self, index: int | IntArray) -> Rectangles:
         """Our footprint at a time, or at several; where our size is not known, the point that our track follows."""
@@ -149,12 +150,6 @@ class DriveExam(DriveView):
     def hidden(self) -> FloatArray:
         """Shares that are hidden in the film (`DriveView.in_film`); NaN where it is not known."""
         return np.stack([self.in_film(index)[1] for index in self.moments.tolist()], axis=1)
-
-    @cached_property
-    def hidden_so_far(self) -> FloatArray:
-        """The least of these shares from the first moment on; 1 of what was not there at any."""
-        least = np.fmin.accumulate(self.hidden, axis=1)
-        return np.where(np.isfinite(least), least, 1.0)
 
     @cached_property
     def points(self) -> FloatArray:
