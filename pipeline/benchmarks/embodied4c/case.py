@@ -40,7 +40,7 @@ from pipeline.core.templates import load_table, load_template
 from pipeline.questions.cases import Case
 from pipeline.questions.choices import stepped
 from pipeline.questions.gate import MOST, ShownScene
-from pipeline.questions.rules import Relation
+from pipeline.questions.rules import Measure, Relation, rule
 from pipeline.questions.selection import SAME_FACT, TOLD_MAX
 
 FOLDER: Final = "embodied4c/parts/"
@@ -126,6 +126,11 @@ class ExamCase(Case):
     def guessed(self) -> str:
         """The value that a guesser has to find."""
         return self.guess if self.guess is not None else self.answer or ""
+
+    def measured(self, measure: Measure) -> None:
+        """As of any case; a number that the log does not tell is not held against a limit."""
+        unknown = math.isnan(measure.value) and not measure.holds
+        super().measured(rule("not_measured", 0.0, ">=", 1, "numbers") if unknown else measure)
 
 
 LOG: Final = "log"  # subject of findings about all of a log

@@ -394,6 +394,17 @@ def test_every_kind_needs_something_of_the_log_or_a_pose_alone() -> None:
 
 
 @pytest.mark.parametrize(
+    ("speed", "told"),
+    [(2.0, None), (1.9, ("too_slow", 1.9, 2.0)), (np.inf, None), (np.nan, ("not_measured", 0.0, 1.0))],
+)
+def test_a_number_that_a_log_does_not_tell_breaks_no_limit(speed: float, told: tuple[str, float, float] | None) -> None:
+    one = ExamCase("arm_mt", "0")
+    one.fact("beside", "x", np.nan, "cm/s")
+    one.require("too_slow", speed, ">=", 2.0, "cm/s")
+    assert (one.refusal and (one.refusal.reason, one.refusal.measured, one.refusal.limit)) == told
+
+
+@pytest.mark.parametrize(
     ("sizes_m", "first", "ratio"),
     [((0.5, 0.8), False, 1.6), ((0.8, 0.5), True, 1.6), ((0.0, 0.5), False, None), ((2.0, 2.0), False, None)],
 )
