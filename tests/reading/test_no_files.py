@@ -31,7 +31,7 @@ from tests.worlds.flight.readers.tiny_flights import place, point_feature, write
 from tests.worlds.indoor.readers.tiny_scans import WRITERS
 from tests.worlds.panorama.panoramas import write
 
-PATIENCE_S = 20
+PATIENCE_S = 120  # of a busy machine
 
 
 @pytest.fixture(autouse=True)
