@@ -64,7 +64,7 @@ def test_drives_of_plans(tmp_path: Path) -> None:
 def test_a_real_log_of_argoverse_2() -> None:
     ((folder, scene),) = scenes("argoverse2", REAL_DATA / "driving" / "av2")
     rows = every_question(scene)
-    assert held(scene, rows, Log(folder).answer) == len(rows) >= 1357
+    assert held(scene, rows, Log(folder).answer) == len(rows) >= 2567
     shown = every_question(scene, gated=True)
     assert 0.8 * len(rows) <= held(scene, shown, Log(folder).answer) == len(shown) < len(rows)
     assert not {"at_marking", "cl_lane"} & {row["operands"][0] for row in shown}, "no marking is drawn"
