@@ -28,6 +28,12 @@ PHONE: Final = {"width": 390, "height": 844}
 WCAG_AA: Final = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "resultTypes": ["violations"]}
 AXE: Final = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 VIOLATIONS: Final = "options => axe.run(options).then(r => r.violations.map(v => v.id + ' ' + v.nodes[0].html))"
+FRAMES_ASKED: Final = """() => new Promise(done => {
+  let asked = 0;
+  const ask = window.requestAnimationFrame;
+  window.requestAnimationFrame = draw => { asked += 1; return ask(draw); };
+  setTimeout(() => { window.requestAnimationFrame = ask; done(asked); }, 300);
+})"""
 WIDE: Final = "7531"  # a truth that stands nowhere else
 
 
@@ -118,6 +124,10 @@ def test_answer_reveal_seek_flag_and_adjudicate_by_keys_and_go_on_after_a_restar
         bo.get_by_role("button", name="0:01.2").or_(bo.locator("[data-seek]")).first.click()
         bo.wait_for_function("document.getElementById('video').currentTime < 2")
         assert bo.locator(".map .here").get_attribute("class") == "here on"
+        assert bo.evaluate(FRAMES_ASKED) == 0  # a page at rest draws nothing
+        bo.evaluate("document.getElementById('video').play()")
+        assert bo.evaluate(FRAMES_ASKED) > 0
+        bo.evaluate("document.getElementById('video').pause()")
     # The server is gone: what is done now is not lost in silence.
     bo.keyboard.press("f")
     bo.get_by_label("Right answer").fill("C")
