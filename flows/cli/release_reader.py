@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,8 +33,10 @@ from pipeline.release.comparison import LoadedRelease, read_release
 from pipeline.release.history import RELEASES, candidate, history
 from pipeline.release.released import Released, changed_file
 from pipeline.review.reviewed import Reviewed
-from pipeline.scoring.score import Split, split_of
 from pipeline.worlds.registry import WORLDS, read_scene
+
+if TYPE_CHECKING:
+    from pipeline.scoring.score import Split
 
 _OF_QUESTION: Final = re.compile(
     r"[^/]+/(?:.+/)?(\d+)(?:\D[^/]*)?\.(?:png|svg)"
@@ -182,6 +184,8 @@ def _alone(folder: Path) -> ReleaseReader:
 
 def split_for(name: str, release: Path, split: str | None) -> Split:
     """A split of a release, as `split_of`. Raises ConfigError also where the release is of another benchmark."""
+    from pipeline.scoring.score import split_of  # with pandas, which takes a third of a second
+
     found = split_of(release, split)
     other = _name_of(files_of(found.questions)[0], (name, *BENCHMARKS))
     if other not in {None, name}:

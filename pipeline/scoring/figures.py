@@ -70,11 +70,11 @@ def rows_of(
     rows = []
     for figure in figures:
         n, found = known[figure.name]
-        own = marks[list(figure.members)]
-        own = own[~np.isnan(own)]
+        measured = _measured(figure, marks)
+        own = marks[measured]
         deviation = float(own.std(ddof=1)) if len(own) > 1 else None
         prior = _number(guessed[figure.name][1][0]) if guessed and guessed[figure.name][0] == n else None
-        if figure.members and len({scenes[i] for i in _measured(figure, marks)}) < 2:
+        if len(measured) and all(scenes[i] == scenes[measured[0]] for i in measured):
             found = found[:1]  # each sample that has the scene comes to the same
         rows.append(_row(figure, metric, n, found, deviation, prior))
     return rows

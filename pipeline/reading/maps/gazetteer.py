@@ -143,10 +143,8 @@ def read_gazetteer(maps: tuple[Stamped, ...]) -> tuple[Gazetteer, tuple[Finding,
             reader = _osm if path.name.lower().endswith(OSM_SUFFIXES) else _geojson
             own_roads, own_areas = reader(path, found)
         except (OSError, RuntimeError, ValueError, RecursionError) as error:
-            message = (
-                f"{path.name} cannot be read: {' '.join(str(getattr(error, 'strerror', None) or error).split())[:300]}"
-            )
-            found.add(doubt("map_unreadable", "map", message, "fetch the map again"))
+            cause = " ".join(str(getattr(error, "strerror", None) or error).split())[:300]
+            found.add(doubt("map_unreadable", "map", f"{path.name} cannot be read: {cause}", "fetch the map again"))
             continue
         roads += own_roads
         areas += own_areas

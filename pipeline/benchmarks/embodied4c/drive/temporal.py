@@ -7,7 +7,6 @@ from it (MD), and what a car can do (CS).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from typing import Final
 
 import numpy as np
@@ -117,24 +116,24 @@ def seen_lately(view: DriveExam) -> Iterator[ExamCase]:
     boxless = view.unsure | (view.present & ~np.isfinite(view.size_m[:, :1]))
     for kind in kinds_of(view):
         members = of_kind(view, kind)
-        for moment, radius in product(range(len(view.moments)), radii_counted(view, nearest[members])):
-            first, index = int(firsts[moment]), int(view.moments[moment])
-            gap = nearest[:, moment]
-            counted = members & (gap <= radius)
-            count = int(counted.sum())
-            if not count:
-                continue
-            one = case(view, "lm_seen", moment, (kind, str(radius)), things=plural(kind), radius=str(radius))
-            one.require("clip_too_short", view.second(moment), ">=", view.rules.drive_long_s, "s")
-            unsure = boxless[members, first : index + 1].any(1)
-            one.require("another_in_doubt", int(unsure.sum()), "<=", 0, "things")
-            doubtful = members & (np.abs(gap - radius) < view.rules.radius_margin_m)
-            one.require("near_radius", int(doubtful.sum()), "<=", 0, "things")
-            one.require("too_many", count, "<=", view.rules.count_max, "things")
+        radii, beyond = radii_counted(view, nearest[members]), view.rules.radius_margin_m
+        for moment in range(len(view.moments) if radii else 0):
+            first, index, gap = int(firsts[moment]), int(view.moments[moment]), nearest[:, moment]
+            unsure = int(boxless[members, first : index + 1].any(1).sum())
             then = (view.moments >= first) & (view.moments <= index)
-            hidden = np.nan_to_num(view.hidden[counted][:, then], nan=1.0).min(1)
-            one.require("hidden_in_picture", float(hidden.max()), "<=", view.rules.hidden_max, "share")
-            yield number(one, float(count), "")
+            hidden = np.nan_to_num(view.hidden[:, then], nan=1.0).min(1)
+            for radius in radii:
+                counted = members & (gap <= radius)
+                count = int(counted.sum())
+                if not count:
+                    continue
+                one = case(view, "lm_seen", moment, (kind, str(radius)), things=plural(kind), radius=str(radius))
+                one.require("clip_too_short", view.second(moment), ">=", view.rules.drive_long_s, "s")
+                one.require("another_in_doubt", unsure, "<=", 0, "things")
+                one.require("near_radius", int((members & (np.abs(gap - radius) < beyond)).sum()), "<=", 0, "things")
+                one.require("too_many", count, "<=", view.rules.count_max, "things")
+                one.require("hidden_in_picture", float(hidden[counted].max()), "<=", view.rules.hidden_max, "share")
+                yield number(one, float(count), "")
 
 
 GRAVITY: Final = 9.81  # m/s2, as the wordings say
