@@ -24,10 +24,11 @@ import sys
 import tempfile
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import _lru_cache_wrapper
+from functools import _lru_cache_wrapper, cache, partial
+from inspect import unwrap
 from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
@@ -38,6 +39,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import Phase, settings
 
+from pipeline.benchmarks.registry import BENCHMARKS, OWN_NAMES
 from tests.builds import REPOSITORY
 from tests.environment import REAL_DATA
 
@@ -55,7 +57,8 @@ COMPARED: Final = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=":
 COMPUTED: Final = {"+": "-", "-": "+", "*": "/", "/": "*", "//": "*", "%": "*", "**": "*", "&": "|", "@": "*"}
 LOGICAL: Final = {"and": "or", "or": "and"}
 OPERATOR: Final = re.compile(r"not\s+in\b|\b(?:in|and|or)\b|\*\*|//|[<>=!]=|[-+*/%&|@<>]")
-STRICT: Final = {"geometry", "questions", "metrics", "observe"}  # rooms in which none may survive, nor in any `answer`
+STRICT: Final = {"geometry", "questions", "metrics", "observe"}  # rooms in which none may survive, nor in any answer
+ANSWERING: Final = ("answer", "answer_in", "cases")  # what the two bases of tasks leave to each
 
 
 class Mutant(NamedTuple):
@@ -66,12 +69,11 @@ class Mutant(NamedTuple):
     start: int
     end: int
     text: str
-    function: str  # innermost around it; "" if it runs at import
-    place: str  # of that function: file and first line
+    place: str  # of the innermost function around it: file and first line; "" if it runs at import
 
     @property
     def strict(self) -> bool:
-        return not STRICT.isdisjoint(Path(self.file).parts) or self.function == "answer"
+        return not STRICT.isdisjoint(Path(self.file).parts) or self.place in answering()
 
     def within(self, source: str) -> str:
         """The file with the mutant in it."""
@@ -95,7 +97,7 @@ def mutants_of(file: str, source: str) -> Iterator[Mutant]:
     sizes = {size for node in ast.walk(tree) for size in _sizes_to_find(node)}
     lines = [0, *(match.end() for match in re.finditer("\n", source))]
     raw = source.encode().splitlines(keepends=True)
-    around = ("", "")
+    around = ""
 
     def at(line: int, column: int) -> int:
         return lines[line - 1] + len(raw[line - 1][:column].decode())
@@ -105,11 +107,11 @@ def mutants_of(file: str, source: str) -> Iterator[Mutant]:
         text = re.sub(r"#.*", lambda comment: " " * len(comment[0]), source[start : at(right.lineno, right.col_offset)])
         found = OPERATOR.search(text)
         if found and (name := " ".join(found[0].split())) in table:
-            yield Mutant(file, right.lineno, start + found.start(), start + found.end(), table[name], *around)
+            yield Mutant(file, right.lineno, start + found.start(), start + found.end(), table[name], around)
 
     def whole(node: ast.expr, text: str) -> Mutant:
         end = at(node.end_lineno or 0, node.end_col_offset or 0)
-        return Mutant(file, node.lineno, at(node.lineno, node.col_offset), end, text, *around)
+        return Mutant(file, node.lineno, at(node.lineno, node.col_offset), end, text, around)
 
     def of(node: ast.AST) -> Iterator[Mutant]:
         match node:
@@ -146,7 +148,7 @@ def mutants_of(file: str, source: str) -> Iterator[Mutant]:
             if name in {"annotation", "returns", "decorator_list", "type_params"}:
                 continue
             if name == "body" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                around = node.name, f"{file}:{min(part.lineno for part in (node, *node.decorator_list))}"
+                around = f"{file}:{min(part.lineno for part in (node, *node.decorator_list))}"
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
                     yield from visit(child)
@@ -173,7 +175,7 @@ def _sizes_to_find(node: ast.AST) -> Iterator[ast.AST]:
             yield from (size.operand for size in sizes if isinstance(size, ast.UnaryOp))
 
 
-def drawn(number: int, seed: int, only: str) -> list[Mutant]:
+def drawn(number: int, seed: int, only: str, *, strict: bool = False) -> list[Mutant]:
     """Mutants drawn over all files of `pipeline/` and `flows/`, those of the lowest digests of seed and place."""
     ranked = []
     for path in sorted([*(REPOSITORY / "pipeline").rglob("*.py"), *(REPOSITORY / "flows").rglob("*.py")]):
@@ -181,7 +183,35 @@ def drawn(number: int, seed: int, only: str) -> list[Mutant]:
         if re.match(only, file) and "samples" not in path.parts:
             for mutant in mutants_of(file, path.read_text("utf-8")):
                 ranked.append((hashlib.sha256(f"{seed} {mutant[:5]}".encode()).digest(), mutant))
+    if strict:
+        ranked = [(rank, mutant) for rank, mutant in ranked if mutant.strict]
     return [mutant for _, mutant in sorted(ranked)[:number]]
+
+
+@cache
+def answering() -> frozenset[str]:
+    """Places of the functions of benchmarks that answer: each task's own, those it is made with, and what they call."""
+    found: dict[CodeType, None] = {}
+
+    def enter(value: Any, owner: type) -> None:
+        if isinstance(value, Mapping | list | tuple):
+            for part in value.values() if isinstance(value, Mapping) else value:
+                enter(part, owner)
+        elif isinstance(value, partial):
+            enter([value.func, value.args, value.keywords], owner)
+        elif isinstance(value := unwrap(value), FunctionType) and value.__module__.startswith("pipeline.benchmarks."):
+            enter([cell.cell_contents for cell in value.__closure__ or ()], owner)
+            codes = [] if value.__code__ in found else [value.__code__]
+            while codes:
+                found[code := codes.pop()] = None
+                codes += [part for part in code.co_consts if isinstance(part, CodeType)]
+                for name in code.co_names:
+                    enter(value.__globals__.get(name, getattr(owner, name, None)), owner)
+
+    for benchmark in map(BENCHMARKS.__getitem__, OWN_NAMES):
+        for task in benchmark.tasks:
+            enter([vars(task), *(getattr(type(task), name, None) for name in ANSWERING)], type(task))
+    return frozenset(f"{Path(code.co_filename).relative_to(REPOSITORY)}:{code.co_firstlineno}" for code in found)
 
 
 def room_of(file: str) -> str:
@@ -438,10 +468,12 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", default="", help="regular expression: files whose path begins so")
     parser.add_argument("--fast", action="store_true", help="leave out tests marked slow")
+    parser.add_argument("--strict", action="store_true", help="only mutants of which none may survive")
     asked = parser.parse_args()
     PYTEST.extend(["-mnot slow"] if asked.fast else [])
     rooms: dict[str, list[Mutant]] = {}
-    for mutant in sorted(drawn(asked.number, asked.seed, asked.only), key=lambda mutant: not mutant.strict):
+    mutants = drawn(asked.number, asked.seed, asked.only, strict=asked.strict)
+    for mutant in sorted(mutants, key=lambda mutant: not mutant.strict):
         rooms.setdefault(room_of(mutant.file), []).append(mutant)
     with tempfile.TemporaryDirectory() as place, ProcessPoolExecutor(asked.workers, get_context("fork")) as pool:
         shares = [dict(list(rooms.items())[first :: asked.workers]) for first in range(asked.workers)]
