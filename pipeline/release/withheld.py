@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,12 +20,13 @@ import pyarrow.parquet as pq
 
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.errors import ConfigError
-from pipeline.core.files import sha256_of_file, write_atomically
+from pipeline.core.files import write_atomically
 from pipeline.core.parquet import files_of, read_files, table_bytes
 from pipeline.core.tables import CHECKSUMS, check_files, sums_of
 from pipeline.core.templates import load_table
 from pipeline.questions.asking import AskedOf
 from pipeline.questions.published import published_rows
+from pipeline.release.media import link_or_copy
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
 from pipeline.release.released import checksums
 from pipeline.release.tables import COMMITMENTS, SCHEMA_METADATA, columns_of
@@ -93,11 +93,9 @@ def withhold(benchmark: Benchmark[Any, Any], questions: Path, release: Path, to:
     for name, raw in files.items():
         write_atomically(to / name, raw)
     for name in pictures:
-        (to / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(release / name, to / name)
-        sums[name] = sha256_of_file(to / name)
+        link_or_copy(release / name, to / name)
     write_atomically(answers, table_bytes(private, ZSTD_LEVEL, SCHEMA_METADATA))
-    write_atomically(to / CHECKSUMS, checksums(sums))
+    write_atomically(to / CHECKSUMS, checksums(sums | pictures))
     return len(ids)
 
 
@@ -189,16 +187,18 @@ def _words(answer: Mapping[str, Any]) -> list[str]:
     return [text for text in found if len(text) >= _SHORT and any(map(str.isalpha, text))]
 
 
-def _pictures(benchmark: Benchmark[Any, Any], questions: Path, table: pa.Table, release: Path, split: str) -> list[str]:
-    """The pictures of the release that questions show, as it names them."""
+def _pictures(
+    benchmark: Benchmark[Any, Any], questions: Path, table: pa.Table, release: Path, split: str
+) -> dict[str, str]:
+    """SHA-256 of the pictures of the release that questions show, by the names that it has for them."""
     if benchmark.asking is None:
-        return []
+        return {}
     of = AskedOf(split, False, "", release, lambda question, make: None)
     sums, shown = sums_of(release), set[str]()
     for asked in published_rows(questions, table.to_pylist(), benchmark.all_columns):
         prompt = benchmark.asking.prompt(asked, of)
         shown |= {*prompt.images, *([prompt.legend] if prompt.legend else [])}
-    found = sorted(shown & set(sums))
+    found = {name: sums[name] for name in sorted(shown & sums.keys())}
     check_files(release, sums, found)
     return found
 

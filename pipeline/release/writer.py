@@ -366,9 +366,9 @@ class _Release:
             if part not in {"data", TWIN} and budget_of(part) is None:
                 continue
             label, heads = split if part == "data" else part, dict[str, Any]()
-            for number, rows in enumerate(table.shards()):
+            for rows in table.shards():
                 for name, raw in self.whole.benchmark.harness_files(label, rows, present, heads).items():
-                    self._write(name, raw, more=number > 0 and name.endswith(".jsonl"))
+                    self._write(name, raw, more=name.endswith(".jsonl"))
 
     def _captioned(self, question: int) -> bytes | None:
         """The benchmark's own picture of a question with its words, if it draws any."""

@@ -39,16 +39,18 @@ from pipeline.release.card import (
     _finding_lines,
     _of_counts,
     _of_review,
+    _of_tables,
     known_weaknesses,
     remarks,
     section,
     text_only_context,
 )
 from pipeline.release.contents import _one_per_group, added, tiny_questions, with_turns
-from pipeline.release.media import media_table
+from pipeline.release.media import media_table, videos_folder
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant, header
 from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
+from pipeline.release.writer import _states_of
 from pipeline.review.reviewed import QuestionStatus, Reviewed
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
 from tests.builds import build, rows_of
@@ -66,11 +68,13 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=BENCHMARKS)
-def test_every_public_column_is_said(benchmark: object) -> None:
-    columns = benchmark.columns  # type: ignore[attr-defined]
+def test_every_public_column_is_said(benchmark: Any) -> None:
+    columns = benchmark.columns
     assert list(columns.descriptions) == columns.schema.names
-    assert columns_of(benchmark, "data") == columns.descriptions  # type: ignore[arg-type]
-    assert benchmark.card.citation.startswith("@")  # type: ignore[attr-defined]
+    for folder in ("data", "32_frame", *([columns.splits.folder] if columns.splits else [])):
+        assert columns_of(benchmark, folder) == columns.descriptions
+    assert columns_of(benchmark, "rejected") == COLUMN_DOCS
+    assert benchmark.card.citation.startswith("@")
 
 
 @pytest.mark.parametrize("schema", [REJECTIONS, REPLIES, REVIEW, CORRECTIONS])
@@ -139,6 +143,17 @@ def test_pictures_that_questions_show_are_pictures_to_datasets(tmp_path: Path) -
     held = [pq.read_table(tmp_path / file)["file"].to_pylist() for file in many.files]
     assert held == [[file for file in sorted(files[:2]) if shard_of(file, 2) == n] for n in range(2)]
     assert many.num_rows == told.num_rows
+
+
+def test_videos_are_taken_from_beside_a_release_unless_it_alone_has_those_of_all_datasets(tmp_path: Path) -> None:
+    release, beside = tmp_path / "release", tmp_path / "videos"
+    assert videos_folder(release) == beside
+    (release / "media" / "one").mkdir(parents=True)
+    assert videos_folder(release) == release / "media", "copied without what stood beside it"
+    (beside / "two").mkdir(parents=True)
+    assert videos_folder(release) == release / "media"
+    (beside / "one").mkdir()
+    assert videos_folder(release) == beside
 
 
 def test_the_card_is_one_that_the_hub_reads(release: Path) -> None:
@@ -332,8 +347,10 @@ def test_all_that_machines_are_told_of_tables_in_one_file_and_in_several() -> No
     parts = [CroissantPart("data", "test", schema, 900, 5), CroissantPart("data", "debiased", schema, 9, 4, shards=2)]
     files = ["data/test-00000-of-00001.parquet", *(f"data/debiased-0000{n}-of-00002.parquet" for n in (0, 1))]
     said, sums = dict.fromkeys(schema.names, "?"), {file: file[-15] * 64 for file in files}
-    settings = {"pretty_name": "Made", "license": "mit", "version": "1.0", "published": "2026-01-01"}
-    told = json.loads(croissant(settings, VSI.card, parts, lambda folder: said, sums))
+    settings = {"pretty_name": "Räume", "license": "mit", "version": "1.0", "published": "2026-01-01"}
+    raw = croissant(settings, VSI.card, parts, lambda folder: said, sums)
+    assert "Räume".encode() in raw
+    told = json.loads(raw)
     names = ["pretty_name", "@type", "license", "version", "datePublished", "citeAs", "description"]
     values = [None, "sc:Dataset", "mit", "1.0", "2026-01-01", VSI.card.citation, VSI.card.about]
     assert [told.get(name) for name in names] == values
@@ -555,6 +572,14 @@ def test_what_the_card_counts_by_hand() -> None:
     ]
     issues = _of_review({}, Reviewed(stands=tuple(reviewed)))["issues"]
     assert issues == [("wrong answer", 2, 1, 0, 1), ("object not visible", 1, 0, 0, 1)]
+    held = _states_of(pa.table({"id": [0, 1, 7, 8, 9]}), Reviewed(stands=tuple(reviewed)))
+    assert held == {"mended": 1, "rejected": 1, "waiting": 3}
+    columns = (
+        ("provenance", "id"),
+        ("data", "Question_id"),
+    )  # the public table need not have the first column of others
+    parts = [CroissantPart(name, "test", pa.schema([(column, pa.int64())]), 1, 8) for name, column in columns]
+    assert _of_tables(parts, BENCHMARKS["urbanvideo"])["key"] == "Question_id"
 
 
 def test_every_task_has_a_published_figure() -> None:

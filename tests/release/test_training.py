@@ -77,10 +77,16 @@ def turned(bearing: float, answer: str) -> dict[str, Any]:
     return proof("object_rel_direction_hard", answer, fact("bearing", "sofa", bearing))
 
 
+def stepped(seconds: float) -> dict[str, Any]:
+    said = fact("answer", "rounded the nearest multiple of 0.5", seconds)
+    return proof("DT", "4.5", said, template="embodied4c.question")
+
+
 @pytest.mark.parametrize(
     ("row", "last_number"),
     [
         (turned(89.996, "front-left"), "89.996"),  # 90.0 would be to the back
+        (turned(89.99996, "front-left"), "89.999960"),
         (turned(90.0, "back-left"), "90.0"),
         (turned(317.4, "front-right"), "317.4"),
         (proof("object_abs_distance", "3.5", fact("distance", "a - b", 3.486013)), "3.5"),
@@ -96,12 +102,8 @@ def turned(bearing: float, answer: str) -> dict[str, Any]:
             lasting("Hovering, but less than twice as long", 3.0, 2.0),
             "2.0",
         ),
-        (
-            proof(
-                "DT", "4.5", fact("answer", "rounded the nearest multiple of 0.5", 4.36), template="embodied4c.question"
-            ),
-            "4.4",
-        ),
+        (stepped(4.36), "4.4"),
+        (stepped(4.25), "4.25"),  # half way to 4.0
     ],
 )
 def test_a_rationale_has_the_digits_that_prove_the_answer_and_no_more(row: dict[str, Any], last_number: str) -> None:
@@ -118,6 +120,7 @@ def test_a_rationale_has_the_digits_that_prove_the_answer_and_no_more(row: dict[
     [
         (NEAREST | {"answer": "door"}, NOT_PROVED),
         (turned(90.0, "front-left"), NOT_PROVED),
+        (turned(89.9999999, "front-left"), NOT_PROVED),  # no rationale has so many digits
         (proof("object_abs_distance", "3.6", fact("distance", "a - b", 3.486013)), NOT_PROVED),
         (proof("object_rel_distance", "a", fact("distance", "x - a", 1.0), fact("distance", "x - b", 1.0)), NOT_PROVED),
         (

@@ -12,8 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.parquet import table_bytes
 from pipeline.core.templates import load_table
 from pipeline.questions.published import published_rows
+from pipeline.release.released import checksums
+from pipeline.release.tables import SCHEMA_METADATA
 from pipeline.release.withheld import _commitments
 from tests.builds import Cli
 from tests.release.test_training import release_of
@@ -64,6 +67,31 @@ def test_nothing_that_is_published_tells_the_answer(scan2qa: Cli, open_release: 
     assert "license: cc-by-4.0" in (public / "README.md").read_text()
     checks = {one["name"]: one["holds"] for one in json.loads(scan2qa("publish", public, "--json").out)["checks"]}
     assert {name for name, holds in checks.items() if not holds} == {"a contact", "a date", "it was made of real data"}
+
+
+def test_pictures_that_questions_show_come_along_and_no_others(scan2qa: Cli, tmp_path: Path) -> None:
+    asked, other = ("views/made/p1/a.jpg", "views/made/p1/b.jpg"), "views/made/p2/a.jpg"
+    release = release_of(tmp_path / "own", [vsi(1, truth=ANSWER)])
+    row = {"id": 1, "panorama": "p1", "dimension": "d", "task": "Distance", "setting": "views", "form": "open"}
+    row |= {"dataset": "made", "question": "How far?", "ground_truth": ANSWER, "images": list(asked)}
+    table = pa.Table.from_pylist([row], BENCHMARKS["ergeobench"].columns.schema)
+    files = {name: name.encode() for name in (*asked, other)}
+    files |= {
+        "data/test-00000-of-00001.parquet": table_bytes(table, 1, SCHEMA_METADATA),
+        "README.md": b"license: cc0-1.0",
+    }
+    files |= {"LICENSES.md": b"", "croissant.json": b'{"name": "Views", "license": "LICENSES.md"}'}
+    for name, raw in files.items():
+        (release / name).parent.mkdir(parents=True, exist_ok=True)
+        (release / name).write_bytes(raw)
+    sums = {name: hashlib.sha256(raw).hexdigest() for name, raw in files.items()}
+    (release / "checksums.sha256").write_bytes(checksums(sums))
+    to = tmp_path / "public"
+    run = scan2qa("withhold", "ergeobench", release, "--to", to, "--answers", tmp_path / "answers.parquet")
+    assert run.code == 0, run.err
+    told = dict(reversed(line.split("  ")) for line in (to / "checksums.sha256").read_text().splitlines())
+    assert {path.relative_to(to).as_posix() for path in to.rglob("*.jpg")} == {*asked}
+    assert {name: told[name] for name in asked} == {name: sums[name] for name in asked}
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

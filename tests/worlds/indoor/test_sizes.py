@@ -193,6 +193,8 @@ def test_too_few_objects_tell_nothing() -> None:
     assert upright_doubts(turned(make_scene(ROOM[:4]), TURNED["x"])) == ()
     chairs = [("chair", (float(n), 0.0, 0.44), (0.5, 0.5, 0.88), 0.0) for n in range(6)]
     assert upright_doubts(turned(make_scene(chairs), TURNED["x"])) == ()
+    row = [(name, (9.0, y, z), size, turn) for name, (_, y, z), size, turn in ROOM]  # in one line, far from the origin
+    assert upright_doubts(turned(make_scene(row), Rotation.from_euler("x", 13.0, degrees=True).as_matrix())) == ()
 
 
 def resized(scene: IndoorScene, factor: float) -> IndoorScene:

@@ -107,6 +107,9 @@ def test_frames_without_a_video(copied: Copied) -> None:
     assert depth[4, 4] == pytest.approx(1.02)
     footage = ScanNetPP().footage(SceneFiles(root, only_scene(ScanNetPP(), root)), scene)
     assert (footage.fps, sum(1 for _ in footage.frames())) == (10.0, 6)
+    phone = [[1500.0, 0.0, 955.0], [0.0, 1500.0, 724.0], [0.0, 0.0, 1.0]]  # as the dataset's, for 1920 x 1440 pixels
+    edit_json("pose_intrinsic_imu.json", each_frame(lambda _, frame: frame.update(intrinsic=phone)))(root)
+    assert geometry_of(root, read_only("scannetpp", root)).frames.size == (1920, 1440)
 
 
 def colmap_lines(camera: np.ndarray, names: list[str]) -> str:
