@@ -26,7 +26,7 @@ USES = {
     "get a haircut": {"hairdresser's"},
     "buy a bunch of flowers": {"flower shop"}, "buy a pair of shoes": {"shoe shop"},
     "order a meal": {"restaurant", "fast-food restaurant"}, "spend the night": {"hotel", "hostel", "guest house"},
-    "borrow books": {"library"}, "fill up a car with petrol": {"petrol station"}, "post a parcel": {"post office"},
+    "fill up a car with petrol": {"petrol station"},
     "have a cup of coffee": {"café", "coffee shop"}, "buy meat": {"butcher's"}, "buy toys": {"toy shop"},
     "buy a pair of glasses": {"optician's"}, "have a bicycle repaired": {"bicycle shop"},
     "have a drink in the evening": {"bar", "pub"},
@@ -189,7 +189,7 @@ def at_corner(city: City, thing: CityThing) -> bool:
 
 def fits(city: City, thing: CityThing, phrase: str) -> bool:
     """Whether a thing may be called so."""
-    words = re.sub(r"^(?:an?|the) ", "", phrase)
+    words = re.sub(r"^(?:an?|the) ", "", phrase).replace("business", "shop")
     cornered = re.fullmatch(r"(.+?) at the corner of two streets", words)
     if cornered:
         return cornered[1] in (thing.kind, thing.noun) and at_corner(city, thing)
@@ -245,7 +245,8 @@ def greatness(thing: CityThing, word: str, here: Any) -> float:
 
 
 def plain(asked: str) -> str:
-    """A question in the first of its wordings."""
+    """A question in the first of its wordings; a business may be any shop."""
+    asked = asked.replace("business", "shop")
     for wording, first in _PLAIN:
         found, count = re.subn(rf"^{wording}", first, asked)
         if count:
@@ -301,7 +302,7 @@ def answer(city: City, text: str, target: CityThing) -> str | None:  # noqa: PLR
         return only.colour
     if re.match(r"What is the name of|What is written on the (?!shop to|signboard to)", asked):
         return target.sign or target.name
-    if asked.startswith("What kind of shop"):
+    if asked.startswith("What kind of shop is"):
         return target.noun
     for words, trait in TRAITS.items():
         if re.search(words, asked):

@@ -226,7 +226,7 @@ class OsmExtract:
 
     def fits(self, thing: MapThing, phrase: str) -> bool:
         """Whether a thing may be called so; a colour that the map does not have may be any."""
-        words = re.sub(r"^(?:an?|the) ", "", phrase)
+        words = re.sub(r"^(?:an?|the) ", "", phrase).replace("business", "shop")
         if words.endswith(" at the corner of two streets"):
             return self.at_corner(thing.shape) and words.removesuffix(" at the corner of two streets") in thing.words()
         if " named " in words:

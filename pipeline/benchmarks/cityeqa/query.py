@@ -18,6 +18,7 @@ from pipeline.benchmarks.cityeqa.relations import Pairs, Relations, Streetwise
 from pipeline.benchmarks.cityeqa.wording import (
     ANCHORS,
     BEHIND,
+    BUSINESS,
     COLOURS,
     DIRECTIONS,
     FRONT,
@@ -273,12 +274,13 @@ class Query:
         A colour or a noun may be untold, another tag may say the word, and people use some words one for another.
         """
         code, words = self._vocabulary, {fact: codes[things] for fact, codes in self._words.items()}
-        kind, noun, asked = words["kind"], words["noun"], code.get(phrase.noun, UNKNOWN)
+        called_by = SHOP if phrase.noun == BUSINESS else phrase.noun
+        kind, noun, asked = words["kind"], words["noun"], code.get(called_by, UNKNOWN)
         called = (kind == asked) | (noun == asked)
         sure = called & ~self.doubted[things]
         # A thing that is only known by its kind may be anything of that kind.
         unsorted = (noun == kind) & np.isin(kind, [asked, *self._kinds_of.get(asked, ())])
-        maybe = called | unsorted | self._may_be_called(phrase.noun)[things]
+        maybe = called | unsorted | self._may_be_called(called_by)[things]
         if phrase.colour is not None:
             colour = code.get(phrase.colour, UNKNOWN)
             sure &= words["colour"] == colour

@@ -12,7 +12,7 @@ import shapely
 
 from pipeline.benchmarks.cityeqa.query import Query, RouteLimits
 from pipeline.benchmarks.cityeqa.rules import CityRules
-from pipeline.benchmarks.cityeqa.wording import COLOURS, SIGNBOARD, Phrase
+from pipeline.benchmarks.cityeqa.wording import BUSINESS, COLOURS, NO_BUSINESSES, SIGNBOARD, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_table
@@ -226,6 +226,10 @@ class CityView:
             self._called[key] = self._phrases(i, {*hide, *UNTOLD.get(self.asked_of(i), ())})
         return self._called[key]
 
+    def is_business(self, i: int) -> bool:
+        """Whether anybody would call a thing a business: a bakery or a bank, and no museum."""
+        return self.things[i].kind == SHOP and self.things[i].noun not in NO_BUSINESSES
+
     def asked_of(self, i: int) -> str:
         """What of a shop is asked, by lot, and not told by texts about it: "name", "noun", "sign" or, "", nothing.
 
@@ -236,7 +240,8 @@ class CityView:
             return ""
         signs = self.query.signs.get(thing.id)
         is_called = bool(signs) or self.query.fronts.corner[i]  # also without its sort
-        able = {"": True, "name": self.read(i), "noun": thing.noun != SHOP and is_called, "sign": signs}
+        is_sorted = self.is_business(i) and thing.noun != SHOP
+        able = {"": True, "name": self.read(i), "noun": is_sorted and is_called, "sign": signs}
         parts = [part for part, is_able in able.items() if is_able]
         return min(parts, key=lambda part: digest("asked", self.scene.id, thing.id, part))
 
@@ -270,8 +275,8 @@ class CityView:
 
     def _phrases(self, i: int, hide: Collection[str]) -> tuple[Phrase, ...]:
         thing = self.things[i]
-        noun = thing.kind if "noun" in hide else thing.noun
-        looks = SHOP if thing.kind == SHOP else noun  # of what it looks like from the street
+        noun = BUSINESS if "noun" in hide else thing.noun
+        looks = BUSINESS if self.is_business(i) else noun  # of what it looks like from the street
         found = []
         name = self.read(i)
         signs = self.query.signs.get(thing.id, set())
@@ -288,7 +293,7 @@ class CityView:
         return tuple(p for p in found if p.is_sayable)
 
     def unsorted_phrases(self, i: int) -> tuple[Phrase, ...]:
-        """The possible names of a shop without its sort: by its signboard or its corner, and never by its name.
+        """The possible names of premises without their sort: by signboard or corner, and never by their name.
 
         Who knows a chain, or reads "Planet Pasta", need not look.
         """

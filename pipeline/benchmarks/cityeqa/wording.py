@@ -27,8 +27,8 @@ KINDS: Final = load_table("cityeqa/kinds")
 LANDMARKS: Final = frozenset(KINDS["landmarks"])
 # What a phrase of the text may mean, so that whatever lies of it is thought of: a bank is in a building, and is a shop.
 ANCHORS: Final = LANDMARKS | {SHOP}
-NO_SHOPS: Final = frozenset(KINDS["no_shops"])
-SERVICES: Final = frozenset(KINDS["services"])  # which the sort of a shop is not asked of
+NO_BUSINESSES: Final = frozenset(KINDS["no_businesses"])
+BUSINESS: Final = "business"  # shop, bank or hotel: what a text calls premises whose sort it does not say
 
 
 COLOURS: Final = tuple(WORDS)

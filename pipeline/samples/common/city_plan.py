@@ -35,6 +35,7 @@ FREE: Final = (0, 0, 1, 2, 3, 4, 6)  # so many spaces of a car park are free
 CARS: Final[list[str]] = _TABLE["cars"]
 SURFACES: Final[list[str]] = _TABLE["surfaces"]
 LOW: Final = 4  # storeys: higher houses have flat roofs
+SORTS: Final = 6  # of shops in a busy city: several are of each, whose names are told apart by looking alone
 # Each sort with a name for each sample city: who has read of one city's bakery knows no other's.
 SHOPS: Final[tuple[tuple[str, list[str]], ...]] = tuple(_TABLE["shops"].items())
 _AVENUES: Final[list[str]] = _TABLE["avenues"]
@@ -51,7 +52,7 @@ class CityPlan(NamedTuple):
     rows: int
     origin: Origin
     names: int | None = 0  # which of the names of `SHOPS` its shops have; None: a lot deals all names to the sorts
-    busy: bool = False  # whether some houses stand in rows, and cars before some shops
+    busy: bool = False  # whether some houses stand in rows, cars before some shops, and shops are of `SORTS` sorts
 
     @property
     def size_m(self) -> Vec2:
@@ -129,7 +130,8 @@ def planted(plan: CityPlan) -> tuple[Planted, ...]:
     sorts, names = zip(*SHOPS, strict=True)
     dealt = rng_for("sample city names", plan.id).permutation(np.ravel(names)).tolist()
     called = dealt[: len(sorts)] if plan.names is None else [of_sort[plan.names] for of_sort in names]
-    shops = [(sorts[k], called[k]) for k in rng.permutation(len(sorts)).tolist()]
+    own = rng_for("sample city sorts", plan.id).permutation(sorts).tolist()[:SORTS] if plan.busy else sorts
+    shops = [(own[k % len(own)], called[k]) for k in rng.permutation(len(sorts)).tolist()]
     found: list[Planted] = []
     for cell in cells:
         if cell in parks:

@@ -312,7 +312,7 @@ def test_a_shop_that_is_asked_what_it_is_goes_by_no_name() -> None:
     for number, thing in enumerate(view.things):
         if thing.kind == "shop":
             assert any(p.name for p in view.phrases(number)) == (view.asked_of(number) == "")
-            assert {(p.noun, p.name) for p in view.unsorted_phrases(number)} == {("shop", None)}
+            assert {(p.noun, p.name) for p in view.unsorted_phrases(number)} == {("business", None)}
 
 
 def chosen_by_lot(view: CityView) -> list[RawQuestion]:

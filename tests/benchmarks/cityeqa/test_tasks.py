@@ -276,7 +276,7 @@ def test_what_a_map_does_not_tell_is_refused_by_name() -> None:
         "height_unknown": (with_things(city, height_m=None, top_m=None, levels=None), rules, "Spatial Reasoning"),
         "other_colours": (with_things(city, colour="red"), rules, "Attribute Recognition"),
         "other_sorts": (with_things(small(7), "shop", noun="bakery"), rules, "Object Recognition"),
-        "is_no_shop": (with_things(city, "shop", noun="hotel"), rules, "World Knowledge"),
+        "is_no_business": (with_things(city, "shop", noun="museum"), rules, "World Knowledge"),
         "no_name_to_read": (with_things(city, sign=None), rules, "Object Recognition"),
         "shows_what_it_is": (with_things(city, "shop", sign=None, name=None), rules, "World Knowledge"),
         "no_map": (city.with_facts(bounds=()), rules, "Counting"),

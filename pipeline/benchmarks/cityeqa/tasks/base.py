@@ -139,6 +139,11 @@ def other_names(names: Iterable[str], own: str | None) -> Measure:
     return rule("other_names", len(others), ">=", 1, "names")
 
 
+def called_business(view: CityView, i: int) -> Measure:
+    """Whether one would call premises a business."""
+    return rule("is_no_business", float(not view.is_business(i)), "<=", 0, "sorts")
+
+
 def name_known(name: str | None) -> Measure:
     """Whether there is a name to read."""
     return rule("no_name_to_read", float(name is not None), ">=", 1, "names")
@@ -512,4 +517,7 @@ def _case(view: CityView, found: SolvedTask, one: ObservedTask) -> Case:
     case.fact("coverage", target.kind, share, "share at least")
     # One more that the map lacks would fit the words too.
     case.flags = [raw.answer_type, *raw.flags, *([] if share >= COVERED else [UNCOVERED])]
-    return case.ask(raw.answer, [other for other in raw.others if normalised(other) != normalised(raw.answer)], least=1)
+    others = {normalised(other): other for other in raw.others}
+    # As the choices of others have it: "ubs" among "UBS" would be told by its letters.
+    right = others.pop(normalised(raw.answer), raw.answer)
+    return case.ask(right, list(others.values()), least=1)

@@ -20,6 +20,7 @@ import shapely
 from pipeline.benchmarks.cityeqa.raw import OPEN, YES_NO, YES_OR_NO, RawQuestion
 from pipeline.benchmarks.cityeqa.tasks.base import (
     EqaTask,
+    called_business,
     colour_known,
     colours_of,
     name_flags,
@@ -41,7 +42,7 @@ from pipeline.benchmarks.cityeqa.tasks.counting import (
     unsure_within,
 )
 from pipeline.benchmarks.cityeqa.view import UNTOLD, CityView
-from pipeline.benchmarks.cityeqa.wording import NO_SHOPS, SERVICES, SIGNBOARD
+from pipeline.benchmarks.cityeqa.wording import BUSINESS, SIGNBOARD
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
@@ -72,8 +73,7 @@ class ObjectRecognition(EqaTask):
         """Of every shop its sort, of all that shows its name this, of every signboard what is written there."""
         shops = view.of_kind(SHOP).tolist()
         names = {i: view.read(i) for i in shops}
-        none = NO_SHOPS | SERVICES
-        nouns = sorted({view.things[i].noun for i in shops} - {SHOP} - none)
+        nouns = sorted({view.things[i].noun for i in shops if view.is_business(i)} - {SHOP})
         for i in view.targets(SHOP):
             thing = view.things[i]
             flags = name_flags(thing)
@@ -83,12 +83,12 @@ class ObjectRecognition(EqaTask):
                 kind="sort",
                 phrases=view.unsorted_phrases(i),
                 part="ask_noun",
-                fields={"general": SHOP},
+                fields={"general": BUSINESS},
                 answer=thing.noun,
                 others=others_of(view, thing.noun, nouns, NOUNS, "noun"),
                 pixels_min=view.rules.read_pixels_min,
                 checks=(
-                    rule("is_no_shop", float(thing.noun in none), "<=", 0, "sorts"),
+                    called_business(view, i),
                     rule("other_sorts", len(nouns) - 1, ">=", 1, "sorts"),
                     rule("shows_what_it_is", float(names[i] is not None), ">=", 1, "names"),
                     _by_lot(view.asked_of(i), "noun"),
@@ -468,7 +468,7 @@ class WorldKnowledge(EqaTask):
                     pixels_min=view.rules.read_pixels_min,
                     even=use,
                     checks=(
-                        rule("is_no_shop", float(thing.noun in NO_SHOPS), "<=", 0, "sorts"),
+                        called_business(view, i),
                         rule("shows_what_it_is", float(text is not None), ">=", 1, "names"),
                     ),
                     flags=name_flags(thing),

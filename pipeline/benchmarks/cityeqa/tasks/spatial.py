@@ -20,6 +20,7 @@ from pipeline.benchmarks.cityeqa.raw import CLOSED, OPEN, YES_NO, YES_OR_NO, Raw
 from pipeline.benchmarks.cityeqa.relations import FARTHER
 from pipeline.benchmarks.cityeqa.tasks.base import (
     EqaTask,
+    called_business,
     colour_known,
     colours_of,
     known_of,
@@ -33,7 +34,7 @@ from pipeline.benchmarks.cityeqa.tasks.base import (
 )
 from pipeline.benchmarks.cityeqa.tasks.counting import complete
 from pipeline.benchmarks.cityeqa.view import CityView
-from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, DIRECTIONS, FRONT, KINDS, SIGNBOARD, Phrase
+from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, BUSINESS, DIRECTIONS, FRONT, KINDS, SIGNBOARD, Phrase
 from pipeline.core.arrays import FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.questions.rules import Measure, rule
@@ -126,7 +127,7 @@ def _side(
         kind=f"{thing.kind} beside",
         operands=(side, other.id),
         part="ask_side_name",
-        fields={"thing": other.kind, "side": side},
+        fields={"thing": BUSINESS if other.kind == SHOP else other.kind, "side": side},
         answer=text or "",
         others=others_of(view, text, names, 3, "beside"),
         answer_type=OPEN,
@@ -372,7 +373,7 @@ def across(view: CityView) -> Iterator[RawQuestion]:
             i,
             kind="across",
             part="ask_across_name",
-            fields={"thing": SHOP},
+            fields={"thing": BUSINESS},
             answer=text or "",
             others=others_of(view, text, names, NAMES, "across"),
             answer_type=OPEN,
@@ -382,6 +383,7 @@ def across(view: CityView) -> Iterator[RawQuestion]:
             checks=(
                 complete(view, SHOP, i),
                 rule("several_across", float(maybe.sum()), "<=", 1, unit),
+                called_business(view, j),
                 name_known(text),
                 Measure("distance", float(pairs.distance_m[near == j][0]), "m", subject=view.things[j].id),
             ),
