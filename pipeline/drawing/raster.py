@@ -79,8 +79,13 @@ class Raster:
         (right, x), (down, y) = math.modf(at[0]), math.modf(at[1])
         self._paste((int(x), int(y)), _written(words, size, right, down), colour)
 
-    def label(self, at: npt.ArrayLike, words: str, within: tuple[float, float, float, float]) -> bool:
-        """A text beside a point, where it covers no other and lies within a rectangle; False where it finds no room."""
+    def label(
+        self, at: npt.ArrayLike, words: str, within: tuple[float, float, float, float]
+    ) -> tuple[float, float] | None:
+        """A text beside a point, where it covers no other and lies within a rectangle, and where that is nearest.
+
+        None where it finds no room.
+        """
         ((x, y),) = _pixels(np.asarray(at, dtype=np.float64)[None])
         width, height = _length(words, _TEXT), _TEXT + 2
         near = (y - height / 2, y + _AWAY / 2, y - _AWAY / 2 - height)
@@ -95,8 +100,8 @@ class Raster:
                         place, _written(words, _TEXT, rim=_RIM), INK["paper"]
                     )  # it may lie on anything, even black
                     self._paste(place, _written(words, _TEXT), INK["text"])
-                    return True
-        return False
+                    return min(max(x, own[0]), own[2]), min(max(y, own[1]), own[3])
+        return None
 
     def _paste(self, at: tuple[int, int], written: Image.Image, colour: Colour) -> None:
         """A text that is there as a mask."""

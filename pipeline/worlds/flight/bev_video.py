@@ -13,6 +13,7 @@ from pipeline.core.spatial import MappedThing, Spatial, SpatialBoxes, TopDownMap
 from pipeline.drawing.raster import INK, SIZE, Raster
 from pipeline.reading.footage import Footage, log_footage
 from pipeline.worlds.flight.facts import FlightMotion, FlightScene, Landmark
+from pipeline.worlds.flight.places import place_of
 from pipeline.worlds.flight.view import GAUGE_PX, gauge_span_m
 
 if TYPE_CHECKING:
@@ -52,6 +53,11 @@ class _FlightVideo:
         )
         self.step_s = 1.5 / motion.rate_hz
         self.marks = [(_outline(mark), mark) for mark in landmarks]
+        self.middles = {  # or the nearest point of the outline: the middle of what is bent lies beside it
+            row: place_of(row, mark, mark.label).nearest_m(np.array(mark.center))
+            for row, mark in enumerate(landmarks)
+            if mark.label
+        }
         self.low, self.high = (
             np.array([pick(outline, 0) for outline, _ in self.marks]).reshape(-1, 2) for pick in (np.min, np.max)
         )
@@ -93,14 +99,20 @@ class _FlightVideo:
 
         raster.grid(own, _REACH_M, GRID_M, place)
         near = np.flatnonzero(((self.low <= own + _REACH_M) & (self.high >= own - _REACH_M)).all(1)).tolist()
+        near.sort(key=lambda row: row in self.middles)  # what has a name lies over what has none
         for row in near:
-            self._landmark(raster, place(self.marks[row][0]), covers=True)
-        middles = {row: np.asarray(self.marks[row][1].center) for row in near if self.marks[row][1].label}
+            self._landmark(raster, place(self.marks[row][0]), covers=True, named=row in self.middles)
+        middles = {row: self.middles[row] for row in near if row in self.middles}
         for row in sorted(middles, key=lambda row: float(np.hypot(*(middles[row] - own)))):
-            raster.label(place(middles[row]), str(self.marks[row][1].label), _MAP)
+            middle = place(middles[row])
+            end = raster.label(middle, str(self.marks[row][1].label), _MAP)
+            if end is not None:  # shapes lie side by side and in one another: a line leads from the name to its own
+                raster.line(np.stack([middle, end]), INK["text"])
+                raster.dot(middle, 2, INK["text"])
         for row in near:  # the names of others may cover it
             outline = place(self.marks[row][0])
-            self._landmark(raster, outline, covers=bool(np.ptp(outline, axis=0).max() <= COVERED_PX))
+            covers = bool(np.ptp(outline, axis=0).max() <= COVERED_PX)
+            self._landmark(raster, outline, covers=covers, named=row in self.middles)
         heading = np.radians(self.heading_deg[index])
         raster.dot(_MIDDLE, 5, INK["own"], INK["text"])
         if np.isfinite(heading):
@@ -109,12 +121,13 @@ class _FlightVideo:
             )
 
     @staticmethod
-    def _landmark(raster: Raster, outline: FloatArray, *, covers: bool) -> None:
+    def _landmark(raster: Raster, outline: FloatArray, *, covers: bool, named: bool) -> None:
         """A landmark's outline in pixels (n, 2), filled where it covers what is there; a dot where it has none."""
+        fill, edge = (INK["thing"], INK["text"]) if named else (INK["road"], INK["edge"])
         if len(outline) > 2:
-            raster.shape(outline, INK["thing"] if covers else None, INK["text"])
+            raster.shape(outline, fill if covers else None, edge)
         else:
-            raster.dot(outline[0], 4, INK["thing"], INK["text"])
+            raster.dot(outline[0], 4, fill, edge)
 
     def _height(self, raster: Raster, index: int) -> None:
         """Height above the take-off on the gauge, which has a stroke each 10 m (or each 15th of it)."""

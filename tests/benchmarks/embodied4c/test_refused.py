@@ -172,6 +172,52 @@ def test_a_landmark_of_a_kind_that_the_log_does_not_tell() -> None:
     assert nearest(Appearance(noun="statue"))["answer"] == "statue"
 
 
+@pytest.mark.parametrize(
+    ("sort", "filmed", "away_m", "asked"),
+    [
+        ("church", True, 54.0, False),
+        ("church", True, 56.0, True),
+        ("statue", True, 30.0, True),  # by whatever name, a statue is nearest
+        ("statue", False, 30.0, False),  # no drawing tells that it is one
+    ],
+)
+def test_what_has_no_name_is_there_all_the_same(sort: str, filmed: bool, away_m: float, asked: bool) -> None:
+    """The drone hovers over 0, 40, 50 m from the red statue; another thing must be a tenth farther away."""
+    marks = [
+        mark("the red statue", 0.0, 95.0, appearance=Appearance(noun="statue")),
+        mark("the white tower", -120.0, 40.0, appearance=Appearance(noun="tower")),
+        mark("unnamed", away_m + 5.0, 40.0, appearance=Appearance(noun=sort)).model_copy(update={"label": None}),
+    ]
+    moved = motion([*MOVES, ("hover", 6.0, 0.0)], views={n: [(0.0, 18.0)] for n in range(2)})
+    row = of_kind(flight(moved, marks, filmed=filmed), "CL", "air_cl")["17.00",]
+    told = ("another_as_near", pytest.approx(min(away_m - 50.0, 65.0)), 5, "m")
+    assert refusal(row) == ((None, None, None, None) if asked else told)
+
+
+def test_what_has_left_the_drawn_map_is_not_measured_to() -> None:
+    """At 17 s the drone is over 0, 190; the map ends 158 m south of it and the barn stands 160 or 150 m south."""
+
+    def far(north: float) -> Any:
+        marks = [mark("the red barn", 0.0, north), mark("the grey church", 60.0, 60.0)]
+        moved = motion([("fly forward", 10.0, 150.0), ("hover", 10.0, 0.0)], start=(0.0, 40.0, 30.0))
+        scene = flight(moved, marks, filmed=False)
+        rows = of_kind(scene, "DT", "air_dt"), of_kind(scene, "CS seconds", "air_cs_reach")
+        return [refusal(rows[0]["17.00", "the red barn"]), refusal(rows[1]["17.00", "the red barn", "4"])]
+
+    assert far(30.0) == [("not_in_picture", 0, 1, "things")] * 2
+    assert far(40.0) == [(None, None, None, None)] * 2
+
+
+def test_what_a_name_puts_beside_another_is_no_answer_of_what_is_next_to_it() -> None:
+    """The car park is 20 m from the pond, the mill 40 m and the barn 60 m."""
+    places = {"the pond": 0.0, "the car park beside the pond": 30.0, "the mill": -50.0, "the barn": -70.0}
+    marks = [mark(label, east, 60.0) for label, east in places.items()]
+    rows = of_kind(flight(motion([("hover", 20.0, 0.0)]), marks, filmed=False), "TP", "air_tp")
+    asked = {row["operands"][2]: (row["answer"], set(row["wrong"])) for row in rows.values() if row["reason"] is None}
+    assert asked["the pond"] == ("the mill", {"the barn"})
+    assert asked["the car park beside the pond"] == ("the mill", {"the barn"})
+
+
 @pytest.mark.parametrize(("lasts_s", "asked"), [(2.4, False), (2.6, True)])
 def test_two_seconds_before_a_question_about_a_flight(lasts_s: float, asked: bool) -> None:
     scene = flight(motion([("fly forward", lasts_s, 30.0)]), filmed=False)

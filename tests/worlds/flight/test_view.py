@@ -153,6 +153,16 @@ def test_a_name_does_not_cover_another_landmark() -> None:
     assert (picture[180 - 40, 240 + 12 : 240 + 36] == INK["text"]).all(1).any(), "letters left of it"
 
 
+def test_a_line_leads_from_a_name_to_what_it_names() -> None:
+    """A park bent about its own middle, 40 m north: the line begins at its outline, 4 m from there."""
+    scene = drawn_flight()
+    bent = ((-30, 10), (30, 10), (30, 30), (-4, 30), (-4, 50), (30, 50), (30, 70), (-30, 70))
+    park = Landmark(label="the park", center=(0.0, 40.0), radius_m=45.0, outline=bent)
+    picture = next(iter(drawn(scene.with_facts(landmarks=(park,))).frames()))
+    assert (picture[180 - 40, 240 - 4 : 240 + 3] == INK["text"]).all(), "the dot, and the line to the name"
+    assert not (picture[180 - 35, 240 - 3 : 240 + 3] == INK["text"]).all(1).any()
+
+
 def test_landmarks_and_height_are_drawn_to_scale() -> None:
     footage = drawn(drawn_flight())
     pictures = list(footage.frames())
@@ -168,7 +178,7 @@ def test_landmarks_and_height_are_drawn_to_scale() -> None:
 
 
 def test_a_picture_by_hand() -> None:
-    """A pixel a metre about (240, 180), north up: a tower of 20 by 20 m, a well of no size 60 m east, a pond of 20 m.
+    """A pixel a metre about (240, 180), north up: a tower of 20 by 20 m; paler, a well of no size and a pond of 20 m.
 
     At first, and after 2 s, 10 m to the east and 20 m higher, of which the gauge shows 150 m on 240 pixels.
     """
@@ -181,8 +191,8 @@ def test_a_picture_by_hand() -> None:
         assert bounds(picture, INK["own"], (0, 0, WIDE - 1, 330)) == (240 - 4, 180 - 4, 240 + 18, 180 + 4), "heading"
         left = 240 - east
         assert bounds(picture, INK["thing"], (150, 100, 330, 170)) == (left - 9, 140 - 9, left + 9, 140 + 9)
-        assert bounds(picture, INK["thing"], (270, 160, 330, 200)) == (left + 60 - 3, 180 - 3, left + 60 + 3, 180 + 3)
-        assert bounds(picture, INK["thing"], (150, 215, 330, 260)) == (left - 9, 240 - 9, left + 9, 240 + 9)
+        assert bounds(picture, INK["road"], (270, 160, 330, 200)) == (left + 60 - 3, 180 - 3, left + 60 + 3, 180 + 3)
+        assert bounds(picture, INK["road"], (150, 215, 330, 260)) == (left - 9, 240 - 9, left + 9, 240 + 9)
         assert bounds(picture, INK["own"], (WIDE, 0, 639, 330)) == (508, 260 - up - 5, 518, 260 - up + 5)
         assert bounds(picture, INK["text"], (498, 15, 507, 270)) == (500, 20, 506, 260)
         strokes = [y for y in range(15, 270) if tuple(picture[y, 504]) == INK["text"]]

@@ -20,6 +20,7 @@ from pipeline.benchmarks.embodied4c.flight.view import (
 )
 from pipeline.core.identity import digest, rng_for
 from pipeline.questions.gate import NamedThing
+from pipeline.worlds.flight.places import Places, place_of
 
 LANDING_MPS: Final = ("4", "5", "6")  # of twice as high a speed anybody guesses half the time
 _IN_PICTURE_S: Final = 0.5  # to either end of a view, which is not known better
@@ -30,6 +31,8 @@ def kind_nearest(view: FlightExam) -> Iterator[ExamCase]:
     flight = view.flight
     sorts = [flight.flight.landmarks[flight.places[place].index].sort for place in flight.pool]
     every = sorted({sort for sort in sorts if sort})
+    pooled = {flight.places[place].index for place in flight.pool}
+    rest = Places(place_of(i, mark, "") for i, mark in enumerate(flight.flight.landmarks) if i not in pooled)
     for second, index in view.moments if len(every) > 1 else ():
         gaps = flight.distance_m[:, index]
         row = int(gaps.argmin())
@@ -37,6 +40,12 @@ def kind_nearest(view: FlightExam) -> Iterator[ExamCase]:
         one = case(view, "air_cl", second, (), flight.pool[row])
         one.name(NamedThing("the landmark nearest to the drone", "landmark"))  # of whatever kind: the log knows all
         others = [gap for gap, other in zip(gaps.tolist(), sorts, strict=True) if other != sort]
+        # A drawn film does not tell the kind of what has no name on it: it may be the same.
+        others += [
+            gap
+            for gap, other in zip(rest.approach_m(flight.enu_m[index, None]).tolist(), rest, strict=True)
+            if view.scene.video is None or flight.flight.landmarks[other.index].sort != sort
+        ]
         one.require("kind_unnamed", float(sort is not None), ">=", 1, "names")
         lead = min(others, default=np.inf) - float(gaps[row])
         if np.isfinite(lead):
@@ -78,7 +87,15 @@ def distance(view: FlightExam) -> Iterator[ExamCase]:
         one = case(view, "air_dt", second, (label,), place, thing=label)
         one.require("too_near", gap, ">=", 5.0, "m")
         one.require("too_far", gap, "<=", view.rules.spoken_of_m, "m")
+        _on_map_now(view, one, second, place)
         yield number(one, gap, "m")
+
+
+def _on_map_now(view: FlightExam, one: ExamCase, second: int, place: int) -> None:
+    """That a drawn film still has a landmark on its map: nobody measures to what has left it."""
+    if view.scene.video is None:
+        inside = view.flight.in_view_s(place, second) >= 0
+        one.require("not_in_picture", float(inside), ">=", 1, "things")
 
 
 def seconds_to(view: FlightExam) -> Iterator[ExamCase]:
@@ -88,6 +105,7 @@ def seconds_to(view: FlightExam) -> Iterator[ExamCase]:
         one = case(view, "air_cs_reach", second, (label, speed), place, thing=label, speed=speed)
         one.require("too_near", gap, ">=", 10.0, "m")
         one.require("too_far", gap, "<=", view.rules.spoken_of_m, "m")
+        _on_map_now(view, one, second, place)
         one.fact("distance", label, gap, "m")
         one.reads("distance", None, gap)
         one.guess, one.base = f"{max(gap, 0.1):.1f}", gap
@@ -98,7 +116,8 @@ def nearest_to(view: FlightExam) -> Iterator[ExamCase]:
     """TP: which of the landmarks is next to another."""
     flight = view.flight
     for second, _, place, _ in named(view):
-        others = [other for other in flight.pool if other != place]
+        # What a name puts it beside, or it beside by a name, would be right by the words alone.
+        others = [other for other in flight.pool if other != place and not flight.places.tied(place, other)]
         if len(others) < 2:
             continue
         gaps = sorted((flight.places[place].gap_m(flight.places[other]), other) for other in others)
