@@ -139,8 +139,7 @@ class IndoorView(Generic[R]):
         i, j = (grid.ravel() for grid in np.meshgrid(self.instances(first), self.instances(second), indexing="ij"))
         if self.rules.distance == "exact":
             best = int(closest_distance_m(self.boxes.take(i), self.boxes.take(j)).argmin())
-            pair = slice(best, best + 1)
-            on_first, on_second = closest_points(self.boxes.take(i[pair]), self.boxes.take(j[pair]))
+            on_first, on_second = closest_points(self.boxes.take(i[[best]]), self.boxes.take(j[[best]]))
             return int(i[best]), int(j[best]), on_first[0], on_second[0]
         sampled = SampledBoxes(self.boxes)
         best = int(sampled.distance_m(i, j).argmin())

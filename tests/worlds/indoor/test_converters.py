@@ -22,6 +22,7 @@ from pipeline.geometry.scans import CameraFrames
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.converters.capture import distorted
 from pipeline.worlds.indoor.converters.registry import CONVERTERS, recognised
+from pipeline.worlds.indoor.converters.rgbd import mask_confidence
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scene_folders import SceneFolders
 from tests.environment import REAL_DATA, times
@@ -484,3 +485,14 @@ def test_colmap_says_how_a_lens_is_curved(camera: str, distortion: tuple[float, 
     views = parse_views(f"1 {camera}", "1 1 0 0 0 0 0 0 1 a.jpg\n\n")
     assert views.distortion.tolist() == [list(distortion)]
     assert views.intrinsics[0, [0, 2, 3]].tolist() == [70, 40, 30]
+
+
+def test_depth_of_which_the_sensor_is_not_sure_is_none(tmp_path: Path) -> None:
+    depth_m = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    put(tmp_path / "sure.png", png(np.array([[0, 1, 2], [2, 1, 0]], np.uint8)))
+    put(tmp_path / "other.png", png(np.zeros((3, 2), np.uint8)))
+    found = mask_confidence(depth_m, tmp_path / "sure.png", 1)
+    np.testing.assert_array_equal(found, [[np.nan, 2, 3], [4, 5, np.nan]])
+    for name in ("other.png", "missing.png"):
+        assert mask_confidence(depth_m, tmp_path / name, 1) is depth_m
+    assert mask_confidence(None, tmp_path / "sure.png", 1) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from flows.orchestration.forecast import describe_forecast
 from pipeline.core.findings import doubt
@@ -136,7 +138,8 @@ def drawn_where_things_are(scene: IndoorScene, every: dict[str, list[tuple[Categ
         things = [o for o in scene.facts.objects if o.category == name]
         crops = [one.instance for one, _ in own if one.instance is not None]
         assert len(crops) == len(set(crops)) == min(COUNTS.crops, sum(seen(o.visibility) for o in things))
-        for one, _ in own:
+        for one, raw in own:
+            assert one.instance is None or max(Image.open(io.BytesIO(raw)).size) == 320
             if one.second is not None:
                 assert one.frame / FPS == pytest.approx(one.second, abs=1.01 / FPS)
                 continue

@@ -164,7 +164,7 @@ def _array(path: Path, shape: tuple[int | None, ...]) -> FloatArray:
     if not (fits and numbers.size and numbers.dtype.kind in "iuf"):
         wanted = " x ".join("any" if n is None else str(n) for n in shape)
         message = f"numbers {wanted} are needed, found {numbers.dtype} {numbers.shape}"
-        raise RawDataError(path, "wrong_shape", message[:300], AGAIN)
+        raise RawDataError(path, "wrong_shape", message, AGAIN)
     return np.asarray(numbers, dtype=np.float64)
 
 
@@ -179,7 +179,7 @@ def _dataset(path: Path, raw: bytes) -> npt.NDArray[Any]:
             hard = isinstance(file.get("dataset", getlink=True), h5py.HardLink)
             found: Any = file["dataset"] if hard else None
             own = isinstance(found, h5py.Dataset) and not found.is_virtual and not found.external
-            if own and found.size and 0 < found.size <= MAX_PIXELS:
+            if own and found.size and found.size <= MAX_PIXELS:
                 return np.asarray(found[...])
     except Exception as error:  # h5py's are of many kinds
         raise RawDataError(path, "wrong_type", f"HDF5: {error}"[:200], AGAIN) from error

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray
 from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, depth_file, size_of
@@ -209,8 +209,8 @@ def poses_at(stamp: FloatArray, stamps: FloatArray, poses: FloatArray) -> tuple[
     result = np.full((len(stamp), 4, 4), np.nan)
     if not len(stamps):
         return result, np.zeros(len(stamp), dtype=bool)
-    after = np.clip(np.searchsorted(stamps, stamp), 0, len(stamps) - 1)
-    before: IntArray = np.clip(np.searchsorted(stamps, stamp, side="right") - 1, 0, len(stamps) - 1)
+    after = np.minimum(np.searchsorted(stamps, stamp), len(stamps) - 1)
+    before = np.maximum(np.searchsorted(stamps, stamp, side="right") - 1, 0)
     to_before, to_after = np.abs(stamp - stamps[before]), np.abs(stamps[after] - stamp)
     nearest = np.where(to_before <= to_after, before, after)
     same = np.minimum(to_before, to_after) <= SAME_STAMP_S

@@ -342,6 +342,8 @@ def test_a_pose_between_two_stamps_lies_between_theirs() -> None:
         (10.106, None),  # the gap to the next is 0.9 s: too far to go between
         (10.5, None),
         (11.0, 2),
+        (11.004, 2),
+        (11.006, None),
     ],
 )
 def test_poses_at_stamps(time: float, source: int | None) -> None:
