@@ -14,10 +14,18 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pipeline.core.errors import ConfigError, RawDataError
+from pipeline.core.findings import Findings
 from pipeline.formats.videos import VideoPictures
 from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.facts import SceneObject
-from pipeline.worlds.indoor.readers.objects import AnnotatedInstance, AnnotationGroup, label_vertices, members, owners
+from pipeline.worlds.indoor.readers.objects import (
+    AnnotatedInstance,
+    AnnotationGroup,
+    label_vertices,
+    members,
+    owners,
+    parse_groups,
+)
 from pipeline.worlds.indoor.readers.scannetpp import ScanNetPP
 from pipeline.worlds.indoor.readers.scannetpp_film import HEIGHT, PIXELS, WIDTH, open_depth
 from pipeline.worlds.registry import configured
@@ -224,6 +232,14 @@ def test_a_shared_vertex_shows_the_smallest_instance_as_in_the_datasets_toolbox(
     object_of = {0: -1, 11: 3, 12: 0, 13: 1, 14: 2}  # the file's ids; objects are in order of category
     np.testing.assert_array_equal(shown, [object_of[i] for i in theirs])
     assert scene.facts.counts["chair"] == 2
+
+
+@pytest.mark.parametrize(("number", "told"), [(0, 0), (2**31 - 1, 0), (-1, 1), (2**31, 1), (True, 1), ("4", 1)])
+def test_numbers_of_groups_are_whole_and_have_31_bits(number: object, told: int) -> None:
+    findings = Findings()
+    found = parse_groups({"segGroups": [{"id": number, "label": "bed", "segments": [3, 3, 1]}]}, "id", findings)
+    assert [(one.number, one.segments.tolist()) for one in found] == [(number, [1, 3])] * (1 - told)
+    assert [f.name for f in findings.items] == ["wrong_type"] * told
 
 
 def test_of_equally_large_instances_the_first_has_the_vertices() -> None:
