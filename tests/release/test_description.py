@@ -30,7 +30,7 @@ from pipeline.core.files import write_atomically
 from pipeline.core.identity import shard_of
 from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import SCHEMA_VERSION
-from pipeline.core.tables import REJECTIONS, TINY_PER_TASK
+from pipeline.core.tables import QUESTIONS, REJECTIONS, TINY_PER_TASK
 from pipeline.release import contents
 from pipeline.release.card import (
     ATTACKERS,
@@ -48,9 +48,10 @@ from pipeline.release.card import (
 from pipeline.release.contents import _one_per_group, added, tiny_questions, with_turns
 from pipeline.release.media import media_table, videos_folder
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant, header
-from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, columns_of
+from pipeline.release.tables import COLUMN_DOCS, CORRECTIONS, REVIEW, accepted, columns_of
 from pipeline.release.terms import ALL_SAMPLES, NOT_STATED, PROCEDURAL, TERMS_FILE, licences, passed_on
 from pipeline.release.writer import _states_of
+from pipeline.review.mends import QuestionEdit
 from pipeline.review.reviewed import QuestionStatus, Reviewed
 from pipeline.samples.indoor.metadata import PLANS, sample_scene, write_sample_metadata
 from tests.builds import build, rows_of
@@ -276,7 +277,9 @@ def test_what_is_guessed_and_what_is_scarce_are_known_limits() -> None:
         row("e", 0.9, None, 0.83),
         row("f", 0.3, None) | {"choices": {"n": 290, "chance": 0.25, "earned": {"forest": 0.345}, "errors": {}}},
     ]
-    guessed, few = known_weaknesses(rows, {"a": 50, "b": 49})
+    small = row("g", 0.3, 0.26)  # all of it is in `debiased`
+    small["released"]["n"] = 49  # type: ignore[index]
+    guessed, few = known_weaknesses([*rows, small], {"a": 50, "b": 49})
     letter, forest = ATTACKERS["by letter"], ATTACKERS["forest"]
     assert guessed == [
         f"a: all 300 65.0 ± 4.1 (by letter: {letter}); `debiased` 49 1.0 (forest: {forest})",
@@ -514,6 +517,9 @@ def test_each_split_has_its_best_attacker_beside_the_published_one() -> None:
     assert "| turns | 20.0 ± 5.0 (0.500 by name) | 15.0 (0.450 forest) |  | 32.0 (0.620 forest) |" in chosen
     assert "| turns | among `choices` | 10 | 0.250 | 0.300 |  |  | 0.620 |" in chosen
     assert any("Among `choices`: accuracy" in line for line in chosen)
+    same = row("same") | {"released": row("same")["asked"]}
+    scores = [line.split(" | ")[1] for line in lines_of([row("turns"), same], SETTINGS, [], {}) if " | 10 | " in line]
+    assert scores == ["asked", "released", "asked and released"]
     alone = lines_of([row("turns")], SETTINGS, [], {})
     assert not any("choices" in line for line in alone)
     assert "| turns | 20.0 ± 5.0 (0.500 by name) | 15.0 (0.450 forest) |  |" in alone
@@ -574,6 +580,15 @@ def test_what_the_card_counts_by_hand() -> None:
     assert issues == [("wrong answer", 2, 1, 0, 1), ("object not visible", 1, 0, 0, 1)]
     held = _states_of(pa.table({"id": [0, 1, 7, 8, 9]}), Reviewed(stands=tuple(reviewed)))
     assert held == {"mended": 1, "rejected": 1, "waiting": 3}
+    asked = [{"id": 1, "options": ["A. x", "B. y"], "text": "?"}, {"id": 2, "choices": ["x", "y"], "text": "?"}]
+    edits = [QuestionEdit("Which?", ("A. p", "B. q")), QuestionEdit("Who?", ("p", "q"))]
+    mended = [
+        QuestionStatus(id=n, state="mended", answer=None, reviewers=2, reasons=(), mend=edit.written())
+        for n, edit in enumerate(edits, start=1)
+    ]
+    now = accepted(pa.Table.from_pylist(asked, QUESTIONS), Reviewed(stands=tuple(mended))).to_pylist()
+    expected = [("Which?", ["A. p", "B. q"], None), ("Who?", None, ["p", "q"])]
+    assert [(one["text"], one["options"], one["choices"]) for one in now] == expected
     columns = (
         ("provenance", "id"),
         ("data", "Question_id"),

@@ -17,7 +17,7 @@ from pipeline.core.templates import load_table
 from pipeline.questions.published import published_rows
 from pipeline.release.released import checksums
 from pipeline.release.tables import SCHEMA_METADATA
-from pipeline.release.withheld import _commitments
+from pipeline.release.withheld import SALT, _commitments, _words
 from tests.builds import Cli
 from tests.release.test_training import release_of
 from tests.scoring.made import said, vsi
@@ -178,3 +178,10 @@ def test_what_would_tell_an_answer_is_refused(
     assert told in run.err
     other = scan2qa("withhold", "cityeqa", release, "--to", tmp_path / "city", "--answers", tmp_path / "city.parquet")
     assert (other.code, "holds questions of vsi, not of cityeqa" in other.err) == (2, True)
+
+
+def test_what_a_name_may_hold_by_chance_tells_nothing() -> None:
+    """Letters of options, short words and numbers; of an answer in parts each part counts."""
+    parts = '{"street": "Rue Hoche", "number": 44}'
+    held = {"a": "C", "b": "yes", "c": "7345", "d": "Lyon", "e": None, SALT: "abcdef", "f": parts}
+    assert _words(held) == ["lyon", parts.casefold(), "rue hoche"]
