@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,7 @@ from flows.cli.output.console import console, count_of, start_spinner, stop_spin
 from flows.cli.output.tables import print_table, sentences
 from pipeline.core.arguments import nearest_of
 from pipeline.core.errors import ConfigError, RawDataError, require_extra, unexpected
-from pipeline.core.files import TEMPORARY, translate_os_errors
+from pipeline.core.files import TEMPORARY, new_folder, translate_os_errors
 from pipeline.formats.nearest import nearest_format
 from pipeline.formats.scene_folder import UNTRIED, write_scene
 from pipeline.reading.files import SceneFiles
@@ -76,10 +75,7 @@ def _converted(converter: Converter, place: Path, out: Path, bare: list[Path]) -
     target, building = out / name, out / f"{TEMPORARY}{name}"
     if target.exists():
         raise RawDataError(target, "duplicate_scene", "it is there already", "remove it, or give another folder")
-    with translate_os_errors(out):
-        shutil.rmtree(building, ignore_errors=True)
-        building.mkdir(parents=True)
-    try:
+    with new_folder(building):
         document, made_by = converter.convert(place, building), f"scan2qa convert {converter.name}"
         remarks = list(document.remarks)
         if converter.real is None:
@@ -90,8 +86,6 @@ def _converted(converter: Converter, place: Path, out: Path, bare: list[Path]) -
         write_scene(building, document)
         with translate_os_errors(out):
             building.rename(target)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
     frames = len(document.camera.frames) if document.camera else 0
     parts = [count_of(len(document.objects), "object"), count_of(frames, "frame"), *(["mesh"] if document.mesh else [])]
     console.print(f"{target}: {', '.join(parts)}")

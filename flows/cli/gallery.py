@@ -17,7 +17,7 @@ from flows.cli.release_reader import ReleaseReader, open_build, sketch_of
 from flows.cli.score import scorable, show_unusual
 from flows.cli.show import details_of, near_misses
 from pipeline.core.errors import ConfigError
-from pipeline.core.files import TEMPORARY, translate_os_errors
+from pipeline.core.files import TEMPORARY, new_folder, translate_os_errors
 from pipeline.core.groups import grouped
 from pipeline.core.spatial import TopDownMap
 from pipeline.core.tables import PART_SPLITS, budget_of
@@ -74,17 +74,13 @@ def write_gallery(
     replies = _replies(opened, given, settings)
     made = place.parent / f"{TEMPORARY}{place.name}"
     n, size = 0, 0
-    with translate_os_errors(place):
-        shutil.rmtree(made, ignore_errors=True)  # of a command that was killed
-        try:
-            for name, raw in files(opened, place, replies):
-                (made / name).parent.mkdir(parents=True, exist_ok=True)
-                (made / name).write_bytes(raw)
-                n, size = n + 1, size + len(raw)
-            shutil.rmtree(place, ignore_errors=True)
-            made.rename(place)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
+    with translate_os_errors(place), new_folder(made):
+        for name, raw in files(opened, place, replies):
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            (made / name).write_bytes(raw)
+            n, size = n + 1, size + len(raw)
+        shutil.rmtree(place, ignore_errors=True)
+        made.rename(place)
     return n, size
 
 

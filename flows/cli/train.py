@@ -8,7 +8,7 @@ import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +22,7 @@ from flows.cli.output.tables import print_listing
 from flows.cli.release_reader import split_for
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
-from pipeline.core.files import TEMPORARY, sha256_of_file, write_atomically
+from pipeline.core.files import TEMPORARY, new_folder, sha256_of_file, write_atomically
 from pipeline.core.parquet import files_of, read_files, released_files
 from pipeline.core.tables import CHECKSUMS, ReleaseListing, file_below
 from pipeline.core.templates import load_table
@@ -114,11 +114,13 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
             told.update(["examples", f"rationale {one.columns['rationale']}"])
             yield one
 
-    with _moved_up(made):
+    with new_folder(made):
         files = _write(made, what, examples(), len(kept), _Terms(what, media))
         if not told["examples"]:
             raise ConfigError(f"{what.release}: no question shows a video or picture; agents answer them by acting")
         shutil.copyfile(what.release / TERMS_FILE, made / TERMS_FILE)
+        for path in sorted(made.iterdir()):
+            path.rename(to / path.name)
     summary = {
         "benchmark": name,
         "split": source.name,
@@ -133,19 +135,6 @@ def train(name: str, what: TrainingExport, to: Path) -> None:
     }
     write_atomically(to / SUMMARY, (json.dumps(summary, indent=1, ensure_ascii=False) + "\n").encode())
     _print_summary(summary, shared, to)
-
-
-@contextmanager
-def _moved_up(made: Path) -> Iterator[None]:
-    """Makes a folder, and moves what is written to it into the one above; removes it, all the more if that fails."""
-    shutil.rmtree(made, ignore_errors=True)  # of an export that was killed
-    made.mkdir(parents=True)
-    try:
-        yield
-        for path in sorted(made.iterdir()):
-            path.rename(made.parent / path.name)
-    finally:
-        shutil.rmtree(made)
 
 
 class _Media:

@@ -5,7 +5,6 @@ A scene of a build is shown likewise: what is drawn over its boxes becomes fixes
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -39,6 +38,7 @@ from pipeline.worlds.indoor.labels.boxes import (
     Labels,
     PlacedBox,
     check_label,
+    file_digest,
     outline_of,
     placed_box,
 )
@@ -271,7 +271,7 @@ class FixLabels:
             fixes = [e.fix for e in self._entries() if isinstance(e.fix, _OWN)]
         except ConfigError as error:
             raise RawDataError(self.path, "unreadable_file", str(error), "mend it") from error
-        return _digest(self._raw()), UNLABELLED, [_placed(o) for o in fix_scan(self._scene, fixes).facts.objects]
+        return file_digest(self._raw()), UNLABELLED, [_placed(o) for o in fix_scan(self._scene, fixes).facts.objects]
 
     def write(self, drawn: DrawnBoxes) -> str:
         """Writes what differs from the boxes as read; the digest of what is there now.
@@ -279,7 +279,7 @@ class FixLabels:
         Raises ChangedError, UnusableError, StoreError.
         """
         raw = self._raw()
-        if _digest(raw) != drawn.digest:
+        if file_digest(raw) != drawn.digest:
             raise ChangedError(f"{self.path.name} was changed by another program since it was read")
         blocks = _ENTRY.split(raw.decode())
         mark = f"id: {PREFIX}{digest_of(self._scene.id)[:8]}-"
@@ -295,7 +295,7 @@ class FixLabels:
         after = text.encode()
         if after != raw:
             write_atomically(self.path, after)
-        return _digest(after)
+        return file_digest(after)
 
     def _raw(self) -> bytes:
         return read_file(self.path, BYTES_MAX) if self.path.exists() else b""
@@ -402,7 +402,3 @@ def _changed(item: SceneObject, box: PlacedBox) -> dict[str, Any]:
 def _part(box: tuple[Any, Any, Any]) -> dict[str, Any]:
     names = (("center_m", 4), ("lengths_m", 4), ("axes", 6))
     return {name: (np.round(value, digits) + 0.0).tolist() for (name, digits), value in zip(names, box, strict=True)}
-
-
-def _digest(raw: bytes) -> str:
-    return hashlib.sha256(raw).hexdigest()

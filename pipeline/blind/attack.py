@@ -6,7 +6,6 @@ The stress test tells how well a forest answers from question and options alone:
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -24,6 +23,7 @@ from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS, by_traits, els
 from pipeline.blind.totals import GuessScores
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import ConfigError
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest
 
 
@@ -105,9 +105,7 @@ def scores_of(tested: Sequence[PreparedTask], folds: Sequence[IntArray], run: Ru
 
 def tasks_of(items: Sequence[BlindItem]) -> dict[str, IntArray]:
     """Task -> indices of its questions in the order of their ids. Raises ConfigError where only some have options."""
-    members: dict[str, list[int]] = defaultdict(list)
-    for index in sorted(range(len(items)), key=lambda i: items[i].id):
-        members[items[index].task].append(index)
+    members = grouped(sorted(range(len(items)), key=lambda i: items[i].id), lambda i: items[i].task)
     for task, found in members.items():
         without = [items[index].id for index in found if not items[index].options]
         if without and len(without) < len(found):

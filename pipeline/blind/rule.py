@@ -44,6 +44,7 @@ from pipeline.blind.attack import tasks_of
 from pipeline.blind.config import AWAITS_REPLIES, FINAL, BlindConfig
 from pipeline.blind.items import LETTERS, BlindItem, codes_of, item_of, question_rows
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray, chunks
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.tables import CANDIDATES, fields_of
 from pipeline.metrics.mra import mean_relative_accuracies
@@ -183,9 +184,7 @@ def balanced(votes: Votes, answered: BoolArray) -> tuple[dict[int, tuple[float, 
     """
     dropped: dict[int, tuple[float, float]] = {}
     kept: set[int] = set()
-    cells: dict[tuple[str, int], list[int]] = {}
-    for index in np.flatnonzero(votes.closed).tolist():
-        cells.setdefault((votes.dataset[index], votes.offered[index]), []).append(index)
+    cells = grouped(np.flatnonzero(votes.closed).tolist(), lambda i: (votes.dataset[i], votes.offered[i]))
     for members in cells.values():
         if answered[members].any():
             _balance(votes, members, answered, dropped, kept)
@@ -196,9 +195,8 @@ def _balance(
     votes: Votes, members: Sequence[int], answered: BoolArray, dropped: dict[int, tuple[float, float]], kept: set[int]
 ) -> None:
     """One data set and one set of options."""
-    by_answer: dict[int, list[int]] = {}
-    for i in sorted(members, key=lambda i: digest("balance", votes.task, str(votes.ids[i]))):
-        by_answer.setdefault(votes.truth[i], []).append(i)
+    drawn = sorted(members, key=lambda i: digest("balance", votes.task, str(votes.ids[i])))
+    by_answer = grouped(drawn, lambda i: votes.truth[i])
     offered = np.array([len(found) for found in by_answer.values()])
     stay = np.array([sum(not answered[i] for i in found) for found in by_answer.values()])
     share = _share(offered, stay)

@@ -13,6 +13,11 @@ BoolArray = npt.NDArray[np.bool_]
 StrArray = npt.NDArray[np.object_]
 
 
+def runs(marked: BoolArray) -> IntArray:
+    """First and one past the last index (k, 2) of each run of True in (n,)."""
+    return np.flatnonzero(np.diff(np.concatenate([[False], marked, [False]]).astype(np.int8))).reshape(-1, 2)
+
+
 def chunks(rows: int, width: int, most: int) -> Iterator[slice]:
     """Slices of so many rows, each of at most ``most`` numbers where a row has ``width``, but of one row at least."""
     step = max(1, most // width) if width else rows

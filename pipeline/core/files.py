@@ -147,6 +147,18 @@ def translate_os_errors(folder: Path) -> Iterator[None]:
         raise StoreError(f"{message}: give a folder that can be written") from error
 
 
+@contextmanager
+def new_folder(path: Path) -> Iterator[None]:
+    """Makes an empty folder to write to, in place of what a killed process left; removes it where it is not renamed."""
+    with translate_os_errors(path.parent):
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+    try:
+        yield
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def remove_temporary(folder: Path, inner: Iterable[str]) -> None:
     """Removes what killed processes left behind in a folder and below inner ones; nobody may be writing there."""
     for paths in (folder.glob(f"{TEMPORARY}*"), *((folder / name).rglob(f"{TEMPORARY}*") for name in inner)):

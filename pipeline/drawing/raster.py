@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.templates import load_table
+from pipeline.geometry.colours import lab
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFont
@@ -135,15 +136,6 @@ def colours_of(names: Iterable[str]) -> dict[str, Colour]:
         found.append((red, green, blue))
         apart = np.minimum(apart, np.linalg.norm(every - every[row], axis=1))
     return dict(zip(order, cycle(found), strict=False))
-
-
-def lab(colours: npt.NDArray[np.int_]) -> FloatArray:
-    """(n, 3) CIE L*a*b* of colours, in which equal distances look alike (sRGB, white D65)."""
-    share = colours / 255
-    linear = np.where(share > 0.04045, ((share + 0.055) / 1.055) ** 2.4, share / 12.92)
-    xyz = linear @ np.array([[0.4339, 0.2126, 0.0178], [0.3762, 0.7152, 0.1095], [0.1899, 0.0722, 0.8727]])  # of white
-    x, y, z = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116).T
-    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)
 
 
 def as_png(picture: Image.Image) -> bytes:

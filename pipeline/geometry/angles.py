@@ -56,7 +56,7 @@ def yaw_deg(forward: FloatArray) -> FloatArray:
     return wrapped_deg(np.degrees(np.arctan2(forward[..., 1], forward[..., 0])))
 
 
-def wrapped_deg(angle_deg: FloatArray) -> FloatArray:
+def wrapped_deg(angle_deg: FloatArray | float) -> FloatArray:
     """Angles in [-180, 180)."""
     turned = (np.asarray(angle_deg, dtype=np.float64) + 180.0) % 360.0 - 180.0
     return np.where(turned == 180.0, -180.0, turned)  # -180 - 1e-14 rounds up to 180

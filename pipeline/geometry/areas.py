@@ -8,7 +8,6 @@ tells how much of the area is of that kind, and the outlines show where it lies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -283,32 +282,3 @@ def _not_finite(points: FloatArray) -> int:
 
 def _failed(failure: Failure, measured: float) -> AlphaShape:
     return AlphaShape(area_m2=None, holes_m2=None, failure=failure, measured=float(measured))
-
-
-NEAR_M: Final = 1e-6  # a corner that stands out by less is none
-
-
-def hull(points: FloatArray) -> list[tuple[float, float]]:
-    """Corners of the hull of points (n, 2), counter-clockwise from the lowest x; fewer than 3: it has no area.
-
-    Andrew's monotone chain; for a handful of points, since it looks at them one by one.
-    """
-    ordered = sorted({(float(x), float(y)) for x, y in points})
-    return [*_half(ordered), *_half(reversed(ordered))] if len(ordered) > 1 else ordered
-
-
-def _half(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """One side of the hull, without its last corner."""
-    side: list[tuple[float, float]] = []
-    for point in points:
-        while len(side) > 1 and _distance_right(side[-2], side[-1], point) <= NEAR_M:
-            side.pop()
-        side.append(point)
-    return side[:-1]
-
-
-def _distance_right(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
-    """How far b stands out to the right of the line from a to c, metres."""
-    length = ((c[0] - a[0]) ** 2 + (c[1] - a[1]) ** 2) ** 0.5
-    across = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-    return across / length if length > NEAR_M else 0.0

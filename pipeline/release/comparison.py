@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import ConfigError
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest_of
 from pipeline.core.parquet import read_files, released_files, table_bytes
 from pipeline.core.tables import CHECKSUMS, DEBIASED, PART_SPLITS, texts
@@ -297,10 +299,8 @@ def _reasons(
     """
     own = {row["id"]: row for row in rows if row["role"] is None}
     both = {_role(row) for row in others if row["role"] is not None}
-    of_roles: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        if row["role"] is not None and _role(row) not in both:
-            of_roles.setdefault((row["scene"], row["task"]), []).append(row)
+    only = (row for row in rows if row["role"] is not None and _role(row) not in both)
+    of_roles = grouped(only, itemgetter("scene", "task"))
     found = {}
     for change in changes:
         asked = change.asked

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +22,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from pipeline.core.errors import ConfigError, StoreError
-from pipeline.core.files import TEMPORARY, translate_os_errors, write_atomically
+from pipeline.core.files import TEMPORARY, new_folder, translate_os_errors, write_atomically
 from pipeline.core.identity import digest_of
 from pipeline.core.tables import CHECKSUMS, sums_of
 from pipeline.release.gates import GateResult
@@ -139,17 +138,12 @@ def publish(
     """
     home, made = build / RELEASES, build / RELEASES / f"{TEMPORARY}release"
     _make_way(build)
-    try:
-        with translate_os_errors(home):
-            shutil.rmtree(made, ignore_errors=True)  # of a build that was killed
-            made.mkdir(parents=True)
+    with new_folder(made):
         summary, files = write(made)
         name = name_of(files)
         fence()
         with translate_os_errors(home):
             _place(made, home / name)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
     released = history(build)
     before = released[-1] if released else None
     if before and before.name == name:

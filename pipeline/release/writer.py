@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.core.files import TEMPORARY, sha256_of_file, sync_files, translate_os_errors, write_atomically
+from pipeline.core.files import TEMPORARY, new_folder, sha256_of_file, sync_files, translate_os_errors, write_atomically
 from pipeline.core.identity import shards_for
 from pipeline.core.parquet import TableFile, read_table, shard_name, table_bytes
 from pipeline.core.tables import (
@@ -114,17 +114,15 @@ class _Shard(NamedTuple):
 def _make(place: Path, inputs: ReleaseInputs, number: int, of: int) -> _Shard:
     """Writes a shard, which is there whole or not at all."""
     made = place.with_name(f"{TEMPORARY}{place.name}")
-    with translate_os_errors(place.parent):
-        shutil.rmtree(made, ignore_errors=True)
-        shutil.rmtree(place, ignore_errors=True)  # it is damaged, or of other replies
-        made.mkdir(parents=True)
-    shard = _write_shard(made, inputs, number, of)
-    for name, table in zip(_Shard._fields[1:], shard[1:], strict=True):
-        write_atomically(made / f"{name}.parquet", table_bytes(table))
-    state = shard.summary | {"verdicts": verdicts_digest(inputs, shard.offered["id"])}
-    write_atomically(made / _STATE, json.dumps(state).encode())
-    with translate_os_errors(place.parent):
-        made.rename(place)
+    shutil.rmtree(place, ignore_errors=True)  # it is damaged, or of other replies
+    with new_folder(made):
+        shard = _write_shard(made, inputs, number, of)
+        for name, table in zip(_Shard._fields[1:], shard[1:], strict=True):
+            write_atomically(made / f"{name}.parquet", table_bytes(table))
+        state = shard.summary | {"verdicts": verdicts_digest(inputs, shard.offered["id"])}
+        write_atomically(made / _STATE, json.dumps(state).encode())
+        with translate_os_errors(place.parent):
+            made.rename(place)
     return shard
 
 

@@ -176,15 +176,6 @@ def test_what_lies_behind_a_kept_triangle_is_no_outside() -> None:
     assert areas._reaches_outside(neighbors, np.array([False, False, True])).tolist() == [True, True, False, True]
 
 
-@pytest.mark.parametrize(("out_m", "corners"), [(1.1e-6, 5), (0.9e-6, 4), (0.0, 4), (-1.0, 4)])
-def test_a_corner_of_a_hull_stands_out_by_a_micrometre(out_m: float, corners: int) -> None:
-    points = np.array([[3.0, 1], [-2, 1], [3, 4], [-2, 4], [0.5, 1 - out_m], [1, 2]])
-    found = areas.hull(points)
-    assert len(found) == corners
-    assert found[0] == (-2, 1)
-    assert [corner for corner in found if corner != (0.5, 1 - out_m)] == [(-2, 1), (3, 1), (3, 4), (-2, 4)]
-
-
 # Random clouds: the package is the oracle.
 
 

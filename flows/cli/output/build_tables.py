@@ -17,7 +17,7 @@ from pipeline.benchmarks.prospects import Cost
 from pipeline.blind.totals import TextOnly
 from pipeline.core.budget import GIB, WorkerLimits
 from pipeline.core.errors import RawDataError
-from pipeline.core.groups import by_frequency, first_named
+from pipeline.core.groups import by_frequency, first_named, grouped
 from pipeline.core.mirrors import mirror_of, named
 from pipeline.core.schema import Quarantine
 from pipeline.core.templates import load_table
@@ -307,12 +307,11 @@ def show_explanation(explained: Sequence[Explained]) -> None:
     """Why each stage would run, by name; what would not run is only counted."""
     heads = [*numbers("scenes"), *sentences("why", "which")]
     table = Table("stage", *heads, title="Stages that would run, and why")
-    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for entry, reasons in explained:
-        groups.setdefault((entry.stage, entry.why, reasons), []).append(entry.unit)
+    groups = grouped(explained, lambda one: (one.entry.stage, one.entry.why, one.reasons))
     for stage, rows in groupby(groups.items(), key=lambda group: group[0][0]):
         table.add_section()
-        for (_, why, reasons), units in rows:
+        for (_, why, reasons), explanations in rows:
+            units = [one.entry.unit for one in explanations]
             if why == "reused":
                 told = "does not run: " + ("; ".join(reasons) or "nothing changed")
             else:

@@ -21,6 +21,7 @@ from pipeline.benchmarks.cityeqa.consistency import HALF_VIEW_DEG, Claim, Contra
 from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, answer_type
 from pipeline.benchmarks.cityeqa.released import AXES_DEG, CATEGORIES, ReleasedTask, off_deg, read_released
 from pipeline.benchmarks.cityeqa.wording import TaskText, parse
+from pipeline.core.groups import grouped
 from pipeline.core.tables import ReleaseListing
 from pipeline.core.templates import load_table
 from pipeline.metrics.number_words import normalised
@@ -109,9 +110,7 @@ AUDIT: Final = Audit(examine)
 
 def _examined(tasks: Sequence[ReleasedTask]) -> tuple[list[Contradiction], dict[int, Claim]]:
     """Contradictions within each city of a file, and row -> the claim that its answer follows from."""
-    cities: dict[str, list[ReleasedTask]] = defaultdict(list)
-    for task in tasks:
-        cities[str(task.rest.get("city") or "")].append(task)
+    cities = grouped(tasks, lambda task: str(task.rest.get("city") or ""))
     found = [examine_claims(own) for own in cities.values()]
     confirmed = {
         row.row: by for consistency in found for claim, by in consistency.confirmed.items() for row in claim.rows
@@ -140,9 +139,7 @@ def _audit_tasks(
                 )
     targets = _numbered(tasks, lambda t: t.target.place, "t")
     raws = _numbered(tasks, lambda t: (t.target.place, t.observation, normalised(t.answer)), "r")
-    same_start: dict[Hashable, list[ReleasedTask]] = defaultdict(list)
-    for task in tasks:
-        same_start[_start(task)].append(task)
+    same_start = grouped(tasks, _start)
     found = []
     for task, target, raw in zip(tasks, targets, raws, strict=True):
         told = parse(task.question)

@@ -14,10 +14,12 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
+from operator import itemgetter
 from typing import Any, Final
 
 from pipeline.benchmarks.cityeqa.released import ReleasedTask, off_deg
 from pipeline.benchmarks.cityeqa.wording import parse
+from pipeline.core.groups import grouped
 from pipeline.core.templates import load_table
 from pipeline.geometry.colours import WORDS
 from pipeline.metrics.number_words import normalised
@@ -260,10 +262,7 @@ def _agree(one: str, other: str) -> bool:
 
 
 def _pairs(claims: Iterable[Claim], key: Callable[[Claim], Hashable]) -> Iterator[tuple[Claim, Claim]]:
-    groups: dict[Hashable, list[Claim]] = defaultdict(list)
-    for claim in claims:
-        groups[key(claim)].append(claim)
-    for group in groups.values():
+    for group in grouped(claims, key).values():
         yield from combinations(group, 2)
 
 
@@ -284,11 +283,7 @@ def _counts(claims: Sequence[Claim]) -> Iterator[Finding]:
         and claim.form in {"count", "exists", "colour", "type"}
         and claim.what.relation not in {"of", LEFT, RIGHT}
     ]
-    groups: dict[Hashable, list[Claim]] = defaultdict(list)
-    for claim in placed:
-        if claim.what is not None:
-            groups[claim.what.relation, claim.what.place].append(claim)
-    for group in groups.values():
+    for group in grouped(placed, lambda claim: claim.what and (claim.what.relation, claim.what.place)).values():
         for whole, part in permutations(group, 2):
             if whole.what is None or part.what is None or not whole.what.alone.includes(part.what.alone):
                 continue
@@ -345,18 +340,14 @@ def _known_targets(claims: Sequence[Claim]) -> list[_Known]:
 def _attributes(claims: Sequence[Claim]) -> Iterator[Finding]:
     """Two colours, names or signboards of one target, and two signboards of one name about a place."""
     known = _known_targets(claims)
-    by_target: dict[Hashable, list[_Known]] = defaultdict(list)
+    by_target = grouped(known, lambda one: (one.of, one.claim.task.target.place))
     names: dict[Hashable, set[str]] = defaultdict(set)
     for one in known:
-        by_target[one.of, one.claim.task.target.place].append(one)
         if one.of == "name":
             names[one.claim.task.target.place].add(one.value)
-    groups = list(by_target.values())
     signs = [(name, one) for one in known if one.of == "sign" for name in names[one.claim.task.target.place]]
-    by_name: dict[str, list[_Known]] = defaultdict(list)
-    for name, one in signs:
-        by_name[name].append(one)
-    for group in [*groups, *by_name.values()]:
+    by_name = [[one for _, one in group] for group in grouped(signs, itemgetter(0)).values()]
+    for group in [*by_target.values(), *by_name]:
         for a, b in permutations(group, 2):
             if a.claim == b.claim or a.claim.asked == b.claim.asked or not _are_near(a.claim, b.claim, SAME_SCENE_M):
                 continue

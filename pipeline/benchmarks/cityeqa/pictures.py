@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +25,7 @@ from pipeline.benchmarks.cityeqa.columns import way_of
 from pipeline.benchmarks.cityeqa.released import AXES
 from pipeline.benchmarks.cityeqa.tasks.counting import area_before
 from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.groups import grouped
 from pipeline.core.tables import picture_file
 from pipeline.core.templates import load_table
 from pipeline.drawing.fonts import font, lines_of, width_of
@@ -53,9 +55,8 @@ _PROOF: Final = {"counted": "counted", "compared": "the other thing"}
 
 def task_pictures(asked: pa.Table, scenes: Callable[[], Iterable[Any]]) -> dict[str, bytes]:
     """Name within the release -> PNG, of every question."""
-    by_scene: dict[str, list[Mapping[str, Any]]] = {}
-    for row in asked.select(["id", "scene", "operands", "text", "answer", "evidence", "group"]).to_pylist():
-        by_scene.setdefault(row["scene"], []).append(row)
+    rows = asked.select(["id", "scene", "operands", "text", "answer", "evidence", "group"]).to_pylist()
+    by_scene = grouped(rows, itemgetter("scene"))
     found = {}
     for scene in scenes():
         things = scene.facts.things if scene.id in by_scene else ()

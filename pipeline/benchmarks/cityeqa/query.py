@@ -30,6 +30,7 @@ from pipeline.benchmarks.cityeqa.wording import (
     Phrase,
 )
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.groups import grouped
 from pipeline.reading.maps.city_thing import BUILDING, SHOP, CityThing
 from pipeline.reading.maps.map_quality import alike, errors_m, shapes_of
 from pipeline.worlds.city.facts import City
@@ -348,13 +349,11 @@ class Query:
     @cached_property
     def boards(self) -> dict[str, dict[str, CityThing]]:
         """Signboards of a colour that hang over shops, by the ids of both: of the same building, and so near."""
-        on: dict[str, list[CityThing]] = {}
-        for t in self.city.things:
-            if t.kind == SIGNBOARD and t.on is not None and t.colour in COLOURS:
-                on.setdefault(t.on, []).append(t)
+        boards = (t for t in self.city.things if t.kind == SIGNBOARD and t.on is not None and t.colour in COLOURS)
+        on = grouped(boards, lambda board: board.on)
         found: dict[str, dict[str, CityThing]] = {}
         for shop in (t for t in self.city.things if t.kind == SHOP and t.on is not None):
-            for board in on.get(str(shop.on), ()):
+            for board in on.get(shop.on, ()):
                 if math.dist(board.center, shop.center) <= OVER_M:
                     found.setdefault(shop.id, {})[board.id] = board
         return found

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from pipeline.benchmarks.benchmark import RAW_POSE, RAW_TASK
 from pipeline.benchmarks.cityeqa.wording import Phrase, parse, wordings
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest, digest_of, question_ids
 from pipeline.core.templates import Operands, Template, load_table, load_template
 from pipeline.metrics.number_words import normalised
@@ -262,9 +263,7 @@ _OPTIONS: Final[dict[str, list[str]]] = load_table("cityeqa/raw_review")
 
 def raw_checks(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The raw tasks behind some questions, and the poses of each whose id is a multiple of `POSES_OF` (`Benchmark`)."""
-    found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        found.setdefault((row["scene"], *row["operands"][:-2]), []).append(row)  # without start and landmarks
+    found = grouped(rows, lambda row: (row["scene"], *row["operands"][:-2]))  # without start and landmarks
     return [check for _, own in sorted(found.items()) for check in _checks(own)]
 
 

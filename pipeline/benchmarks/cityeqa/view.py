@@ -14,6 +14,7 @@ from pipeline.benchmarks.cityeqa.query import Query, RouteLimits
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.wording import BUSINESS, COLOURS, NO_BUSINESSES, SIGNBOARD, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest
 from pipeline.core.templates import load_table
 from pipeline.drawing.fonts import has_letter
@@ -140,11 +141,9 @@ class CityView:
 
     @cached_property
     def _of_kind(self) -> dict[str, IntArray]:
-        found: dict[str, list[int]] = {}
-        for i, thing in enumerate(self.things):
-            if thing.doubt is None:
-                found.setdefault(thing.kind, []).append(i)
-        return {kind: np.array(own, dtype=np.intp) for kind, own in found.items()}
+        sure = (i for i, thing in enumerate(self.things) if thing.doubt is None)
+        by_kind = grouped(sure, lambda i: self.things[i].kind)
+        return {kind: np.array(own, dtype=np.intp) for kind, own in by_kind.items()}
 
     def among(self, things: IntArray, kind: str) -> IntArray:
         """Those of some things that are of a kind and not in doubt."""

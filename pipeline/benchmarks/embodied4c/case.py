@@ -34,6 +34,7 @@ from pipeline.benchmarks.embodied4c.rules import (
     flag,
 )
 from pipeline.core.errors import ConfigError
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import AnyScene, Finding, Rejection
 from pipeline.core.templates import load_table, load_template
@@ -409,11 +410,8 @@ def make_even(cases: Iterable[ExamCase], purpose: str, *, measured: bool) -> Non
     ``measured`` numbers are spread over magnitudes: of those within a quarter of one another as few stay as leave
     `ENOUGH`.
     """
-    kinds: dict[str, list[ExamCase]] = {}
-    for case in cases:
-        if case.refusal is None and case.answer is not None:
-            kinds.setdefault(case.operands[0], []).append(case)
-    for kind, own in kinds.items():
+    asked = (case for case in cases if case.refusal is None and case.answer is not None)
+    for kind, own in grouped(asked, lambda case: case.operands[0]).items():
         own.sort(key=lambda case: digest(purpose, "even", *case.draw))
         if measured:
             _spread_out(own)
@@ -429,11 +427,8 @@ def _draw_counts(own: Sequence[ExamCase], purpose: str) -> None:
     So neither the thing nor the radius nor another question tells a count. At one time a thing is counted once: within
     a larger radius are more.
     """
-    alike: defaultdict[tuple[str, ...], list[ExamCase]] = defaultdict(list)
-    for case in own:
-        alike[case.traits].append(case)
     asked = set[tuple[str, str]]()
-    for (thing, *others), cases in alike.items():
+    for (thing, *others), cases in grouped(own, lambda case: case.traits).items():
         found = {case.guessed: case for case in reversed(cases) if (thing, case.operands[1]) not in asked}
         nearest = sorted(found, key=lambda count: (abs(int(count) - COMMON_COUNT), int(count)))
         choices = nearest[:COUNT_CHOICES] if str(COMMON_COUNT) in found else []
@@ -574,9 +569,7 @@ def _add(counted: Counter[str], name: str, more: int) -> None:
 
 
 def _spread_out(own: Sequence[ExamCase]) -> None:
-    traits: dict[tuple[str, ...], list[ExamCase]] = {}
-    for case in own:
-        traits.setdefault(case.traits if case.operands[0] == "at_size" else (), []).append(case)
+    traits = grouped(own, lambda case: case.traits if case.operands[0] == "at_size" else ())
     for alike in traits.values():
         _fill(alike, -(-ENOUGH // len(traits)))
 

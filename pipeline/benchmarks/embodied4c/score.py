@@ -24,6 +24,7 @@ from pipeline.benchmarks.embodied4c.columns import COLUMNS
 from pipeline.benchmarks.embodied4c.rules import CAPABILITY, CONDITIONS, DOMAINS, GEN, SCORES_OF, SUBS, VLN
 from pipeline.benchmarks.embodied4c.vln.specification import specifications
 from pipeline.core.arrays import FloatArray
+from pipeline.core.groups import grouped
 from pipeline.core.schema import Model
 from pipeline.llm.base import ModelSpec
 from pipeline.metrics.numbers import Unit, find_number
@@ -264,9 +265,8 @@ def figures(answers: Sequence[Answer]) -> list[Figure]:
 def _by_condition(answers: Sequence[Answer], asked: Sequence[int]) -> Iterator[Figure]:
     """For each condition that some logs state one figure of each of its values, and one of the logs that do not."""
     for condition in CONDITIONS:
-        under: dict[str, list[int]] = {}
-        for n in asked:
-            under.setdefault(str(answers[n].question.rest.get(condition) or "not stated"), []).append(n)
+        stated = {n: str(answers[n].question.rest.get(condition) or "not stated") for n in asked}
+        under = grouped(asked, stated.__getitem__)
         if set(under) - {"not stated"}:
             title = condition.replace("_", " ")
             yield from (Figure(f"{title}: {name}", title, tuple(own)) for name, own in sorted(under.items()))

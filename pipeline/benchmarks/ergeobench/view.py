@@ -20,6 +20,7 @@ from pipeline.benchmarks.ergeobench.rules import ErgeoRules
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.identity import rng_for
 from pipeline.core.templates import load_table
+from pipeline.geometry.angles import wrapped_deg
 from pipeline.geometry.views import PinholeView, turned_deg
 from pipeline.questions.gate import ShownScene, alike
 from pipeline.questions.rules import Measure, rule
@@ -60,7 +61,7 @@ class ErgeoView:
                 id=key,
                 label=f"{own.noun} named {own.name}",
                 name=own.name,
-                yaw_deg=round(float(wrapped(own.bearing_deg - heading)), 2),
+                yaw_deg=round(float(wrapped_deg(own.bearing_deg - heading)), 2),
                 width_deg=min(own.width_deg + 2 * (own.error_deg + self.rules.heading_error_deg), 360.0),
                 pitch_low_deg=low,
                 pitch_high_deg=max(min(own.top_deg, TOP_DEG), low),
@@ -206,7 +207,7 @@ class ErgeoView:
             found = extents(self.outlines, shot)
             with np.errstate(invalid="ignore"):
                 whole = np.abs(found).max(axis=1, initial=0.0) <= 1 - self.rules.edge_margin
-            gap_deg = np.abs(wrapped(yaw - shot.yaw_deg)) - width / 2 - half_width_deg(shot)
+            gap_deg = np.abs(wrapped_deg(yaw - shot.yaw_deg)) - width / 2 - half_width_deg(shot)
             self._shows[shot] = whole, gap_deg < self.rules.apart_deg
         return self._shows[shot]
 
@@ -240,7 +241,7 @@ class ErgeoView:
     def towards(self, yaw_deg: float, low_deg: float, high_deg: float, rng: Generator) -> list[PinholeView]:
         """The level views, in a drawn order, in which a yaw lies so far to the right of the middle."""
         middle, half = (low_deg + high_deg) / 2, (high_deg - low_deg) / 2
-        off = [abs(float(wrapped(yaw_deg - shot.yaw_deg - middle))) for shot in self.level]
+        off = [abs(float(wrapped_deg(yaw_deg - shot.yaw_deg - middle))) for shot in self.level]
         fitting = [shot for shot, own in zip(self.level, off, strict=True) if own <= half]
         return [fitting[k] for k in rng.permutation(len(fitting)).tolist()]
 
@@ -278,11 +279,6 @@ def marks_of(view: ErgeoView, row: Mapping[str, Any]) -> dict[str, tuple[Picture
 
 AHEAD_MIN: Final = 1e-6  # of a unit vector: what is less ahead is behind or beside the camera
 _STEPS: Final = 9  # points along each side of an object's box, whose edges are curved in a view
-
-
-def wrapped(degrees: FloatArray | float) -> FloatArray:
-    """Angles (...,) in [-180, 180)."""
-    return np.asarray((np.asarray(degrees, dtype=np.float64) + 180.0) % 360.0 - 180.0)
 
 
 def half_tangents(view: PinholeView) -> tuple[float, float]:

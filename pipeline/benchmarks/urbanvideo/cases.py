@@ -18,6 +18,7 @@ import numpy as np
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
@@ -63,11 +64,8 @@ _TIMES: Final = ("first", "second", "third")
 
 def events(view: UrbanView) -> dict[Actions, list[FlightEvent]]:
     """The movements by kind, each with what it is called; of every kind the first three."""
-    places: dict[Actions, list[int]] = {}
-    for place, step in enumerate(view.steps):
-        places.setdefault(step.actions, []).append(place)
     called: dict[Actions, list[FlightEvent]] = {}
-    for kind, found in places.items():
+    for kind, found in grouped(range(len(view.steps)), lambda place: view.steps[place].actions).items():
         words, numbered = phrase(kind, "ing"), len(found) > 1
         called[kind] = []
         for time, place in zip(_TIMES, found, strict=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from operator import itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from pipeline.benchmarks.vsi.cognitive_maps import map_questions
 from pipeline.benchmarks.vsi.rules import Rules
 from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.benchmarks.vsi.tasks.relations import RelDistance
+from pipeline.core.groups import grouped
 from pipeline.core.identity import question_ids
 from pipeline.core.tables import MAPS, NUM_FRAMES, QUESTIONS, TWIN, budget_folder, budget_of
 from pipeline.core.templates import load_table
@@ -108,10 +110,8 @@ _MAPS: Final = pa.schema([*(QUESTIONS.field(name) for name in _MAP_COLUMNS), pa.
 
 def scene_records(scenes: Iterable[IndoorScene], rules: Rules, asked: pa.Table) -> SceneRecords:
     """``meta_info/DATASET.json`` as reader `vsi_meta` reads it, and the questions for maps, by id."""
-    named: dict[str, list[dict[str, Any]]] = {}
-    for row in asked.select(["id", "scene", "task", "operands"]).to_pylist():
-        if isinstance(TASKS[row["task"]], RelDistance):
-            named.setdefault(row["scene"], []).append(row)
+    rows = asked.select(["id", "scene", "task", "operands"]).to_pylist()
+    named = grouped((row for row in rows if isinstance(TASKS[row["task"]], RelDistance)), itemgetter("scene"))
     written: dict[str, dict[str, Any]] = {}
     maps: list[dict[str, Any]] = []
     for scene in scenes:

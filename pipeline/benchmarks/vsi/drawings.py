@@ -25,6 +25,7 @@ from pipeline.benchmarks.vsi.tasks.registry import TASKS
 from pipeline.benchmarks.vsi.tasks.relations import RelDirection, RelDistance
 from pipeline.benchmarks.vsi.tasks.route import RoutePlanning
 from pipeline.core.arrays import FloatArray
+from pipeline.core.groups import grouped
 from pipeline.core.video_spec import VideoSpec
 from pipeline.drawing.canvas import Canvas
 from pipeline.drawing.sheet import MOST_STILLS, WIDTH, Sheet, SheetPart, StillPicture
@@ -303,12 +304,9 @@ def draw(
 
 def _stills(plan: SceneDrawing, named: Sequence[NamedBox], footage: DeliveredVideo) -> list[StillPicture]:
     """The picture that shows each object best, those of one second as one; the first few."""
-    by_second: dict[float, list[NamedBox]] = {}
-    for one in dict.fromkeys(named):
-        if one.second is not None:
-            by_second.setdefault(one.second, []).append(one)
+    by_second = grouped(dict.fromkeys(named), lambda one: one.second)
     stills = []
-    for second, shown in list(by_second.items())[:MOST_STILLS]:
+    for second, shown in [(second, shown) for second, shown in by_second.items() if second is not None][:MOST_STILLS]:
         lines = plan.cameras.lines(second, plan.view.boxes.take(np.array([one.index for one in shown])))
         marks = [(one.kind, edges, one.name) for one, edges in zip(shown, lines, strict=True)]
         caption = f"{second:.1f} s: {', '.join(one.name for one in shown)}"

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import FloatArray
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Origin
+from pipeline.geometry.angles import wrapped_deg
 from pipeline.samples.common.encode import lines_bytes
 from pipeline.samples.flight.city import to_enu, to_wgs84
 from pipeline.samples.flight.pilot import FlightPlan, PilotPose
@@ -102,7 +103,7 @@ def with_estimator(plan: FlightPlan, pose: PilotPose) -> tuple[bytes, Origin]:
     x, y, z = _ned(to_enu(at.xyz_m, origin))
     vx, vy, vz = _ned(at.velocity_mps)
     same, sure = np.ones(len(t_us)), np.ones(len(t_us), dtype=bool)
-    floats = {"x": x, "y": y, "z": z, "vx": vx, "vy": vy, "vz": vz, "heading": np.radians(_wrapped(at))}
+    floats = {"x": x, "y": y, "z": z, "vx": vx, "vy": vy, "vz": vz, "heading": np.radians(wrapped_deg(at.heading_deg))}
     local = {
         "ref_timestamp": ("uint64_t", np.full(len(t_us), BOOTED_US)),
         "ref_lat": ("double", same * place[0, 0]),
@@ -213,14 +214,9 @@ def subtitles(plan: FlightPlan, pose: PilotPose) -> tuple[bytes, Origin]:
     return lines_bytes(blocks), Origin(lat_deg=lat, lon_deg=lon, alt_m=None if plan.log == "dji_rtk" else alt)
 
 
-def _wrapped(pose: PilotPose) -> FloatArray:
-    """Headings (N,) in degrees from -180 to 180."""
-    return (pose.heading_deg + 180.0) % 360.0 - 180.0
-
-
 def _bracketed(at: PilotPose, place: FloatArray, t: FloatArray, step_ms: int, log: str) -> Iterable[str]:
     """Cues of the Mavic 3 and later; one of the two has the gimbal in it."""
-    rows = np.column_stack([t, place, at.xyz_m[:, 2], _wrapped(at), at.pitch_deg])
+    rows = np.column_stack([t, place, at.xyz_m[:, 2], wrapped_deg(at.heading_deg), at.pitch_deg])
     for i, (time, lat, lon, alt, height, nose, pitch) in enumerate(rows.tolist()):
         gimbal = f" [gb_yaw: {nose:.1f} gb_pitch: {pitch:.1f} gb_roll: 0.0]" if log == "dji_gimbal" else ""
         yield (
@@ -234,9 +230,9 @@ def _bracketed(at: PilotPose, place: FloatArray, t: FloatArray, step_ms: int, lo
 def _rtk(at: PilotPose, place: FloatArray) -> Iterable[str]:
     """Cues of the Phantom 4 RTK: longitude first, then the number of satellites."""
     flown = np.hypot(*(at.xyz_m - at.xyz_m[0])[:, :2].T)
-    speed = np.hypot(*at.velocity_mps[:, :2].T)
+    speed, heading = np.hypot(*at.velocity_mps[:, :2].T), wrapped_deg(at.heading_deg)
     rows = np.column_stack(
-        [place[:, :2], flown, at.xyz_m[:, 2], speed, at.velocity_mps[:, 2], at.lean_deg, _wrapped(at), at.pitch_deg]
+        [place[:, :2], flown, at.xyz_m[:, 2], speed, at.velocity_mps[:, 2], at.lean_deg, heading, at.pitch_deg]
     )
     lat0, lon0 = place[0, :2].tolist()
     for lat, lon, far, height, level, climb, nose_up, right_down, nose, pitch in rows.tolist():

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, cast
 import numpy as np
 
 from pipeline.core.arrays import FloatArray
+from pipeline.formats.logs.frames import quaternion
 from pipeline.samples.flight.city import sample_data
 from pipeline.worlds.flight.facts import Action, FlightCamera
 
@@ -93,17 +94,8 @@ class PilotPose:
 
     def quat_ned_wxyz(self) -> FloatArray:
         """Attitude (N, 4): body axes forward, right, down to north, east, down."""
-        half = np.radians(np.stack([self.heading_deg, *self.lean_deg.T])) / 2
-        (cy, cp, cr), (sy, sp, sr) = np.cos(half), np.sin(half)
-        return np.stack(
-            [
-                cy * cp * cr + sy * sp * sr,
-                cy * cp * sr - sy * sp * cr,
-                cy * sp * cr + sy * cp * sr,
-                sy * cp * cr - cy * sp * sr,
-            ],
-            axis=1,
-        )
+        pitch, roll = np.radians(self.lean_deg.T)
+        return quaternion(roll, pitch, np.radians(self.heading_deg))
 
 
 def fly(moves: tuple[PilotMove, ...], start_xy: tuple[float, float], heading_deg: float, pitch_deg: float) -> PilotPose:

@@ -12,10 +12,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray, runs
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Finding
 from pipeline.geometry.angles import rate
+from pipeline.reading.footage import evenly_spaced
 from pipeline.worlds.arm.facts import TIME_STEP_S, Episode, EpisodeScene
 from pipeline.worlds.arm.view import CLOSED_MAX, GRIPPER, OPEN_MIN, OPENING, RATE_WINDOW_S, ArmView
 
@@ -126,7 +127,7 @@ def _carried(view: ArmView) -> Iterator[Finding]:
     if arm is None or any(joint.unit is None for joint in arm.joints):
         return
     turns = np.array([joint.unit == "rad" for joint in arm.joints])
-    rows = np.unique(np.linspace(0, len(view.times_s) - 1, ROWS_MAX, dtype=np.intp))
+    rows = evenly_spaced(len(view.times_s), ROWS_MAX)
     moved = np.abs(view.angle[rows, None] - view.angle[rows])
     turned = moved[..., turns].sum(2)
     reach_m = REACH_MAX_M if arm.reach_m is None else REACH_OVER * arm.reach_m
@@ -184,10 +185,9 @@ def _moves_alone(view: ArmView) -> Iterator[Finding]:
         return
     moving, gaps = _moving(view), _gaps_m(view)
     times_s, known = view.times_s, np.isfinite(gaps)
-    any_moves = moving.any(0)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], any_moves, [False]]).astype(np.int8)))
+    any_moves: BoolArray = np.asarray(moving.any(0))
     begun = []
-    for start, stop in edges.reshape(-1, 2).tolist():
+    for start, stop in runs(any_moves).tolist():
         if times_s[stop - 1] - times_s[start] < MOVED_S:
             continue
         about = np.abs(times_s - times_s[start]) <= MOVED_S

@@ -7,7 +7,6 @@ that may be there: it blocks every way and every view, and is no part of the bui
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -16,6 +15,7 @@ import numpy as np
 import shapely
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.groups import grouped
 from pipeline.reading.maps.appearance import STOREY_M
 from pipeline.reading.maps.city_thing import BUILDING, FACING, FLAT, SHAPES, SIZES, USUAL_RGB, CityThing
 from pipeline.worlds.city.facts import City
@@ -201,9 +201,7 @@ class PrismMesh(NamedTuple):
 
 def prism_mesh(solids: Occluders, ground_m: float) -> PrismMesh:
     """Walls, roofs and floors of all prisms, and a square of ground that reaches so far from the middle."""
-    by_corners: dict[int, list[int]] = defaultdict(list)
-    for number, prism in enumerate(solids.prisms):
-        by_corners[len(prism.ring)].append(number)
+    by_corners = grouped(range(len(solids.prisms)), lambda number: len(solids.prisms[number].ring))
     g = ground_m
     vertices = [np.array([[-g, -g, 0], [g, -g, 0], [g, g, 0], [-g, g, 0]], dtype=np.float64)]
     faces, prisms, count = [np.array([[0, 1, 2], [0, 2, 3]])], [np.full(2, len(solids.prisms))], 4

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import shapely
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray, chunks
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, chunks, runs
 from pipeline.core.findings import doubt
 from pipeline.core.schema import Finding
 from pipeline.geometry.angles import rate, turned_about_z
@@ -644,10 +644,6 @@ def _first_of_each(times_s: FloatArray, step_s: float) -> IntArray:
 
 def _stretches(times_s: FloatArray, inside: BoolArray) -> tuple[tuple[float, float], ...]:
     """Start and end of each run of times, widened to the times before and after it, at which it was not yet so."""
-    edges = np.diff(np.concatenate([[False], inside, [False]]).astype(np.int8))
-    starts, stops = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)
     last = len(times_s) - 1
-    return tuple(
-        (float(times_s[max(start - 1, 0)]), float(times_s[min(stop, last)]))
-        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
-    )
+    spans = runs(inside).tolist()
+    return tuple((float(times_s[max(start - 1, 0)]), float(times_s[min(stop, last)])) for start, stop in spans)

@@ -20,6 +20,7 @@ from pipeline.core.identity import digest_of
 from pipeline.core.video_spec import VideoSpec
 from pipeline.formats.images import jpeg_bytes
 from pipeline.geometry.boxes import Boxes, stack
+from pipeline.reading.footage import evenly_spaced
 from pipeline.worlds.indoor.facts import FrameCamera, IndoorScene, SceneObject, frames_without
 from pipeline.worlds.world import CategoryShown
 
@@ -154,7 +155,7 @@ def pictures_of(scene: IndoorScene, category: str, fps: float, counts: PictureCo
         return []
     whole = {one.frame: one._replace(instance=None) for one in reversed(found[: counts.marked])}
     free = frames_without(scene, category)
-    without = free[np.unique(np.linspace(0, len(free) - 1, counts.unmarked, dtype=np.intp))] if len(free) else free
+    without = free[evenly_spaced(len(free), counts.unmarked)]
     bare = [CategoryPicture(category, int(frame), None, None) for frame in without]
     return [*found[: counts.crops], *sorted(whole.values(), key=lambda one: one.frame), *bare]
 

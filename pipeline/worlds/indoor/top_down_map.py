@@ -9,10 +9,10 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import shapely
 
 from pipeline.core.schema import OrientedBox
 from pipeline.core.spatial import MappedThing, Point, Spatial, SpatialBoxes, TopDownMap, flat
-from pipeline.geometry.areas import hull
 from pipeline.geometry.scans import SceneGeometry
 from pipeline.worlds.indoor.facts import IndoorScene
 
@@ -38,10 +38,10 @@ def top_down_map(scene: IndoorScene) -> TopDownMap:
 def _footprint(box: OrientedBox) -> tuple[Point, ...]:
     """The outline of a box from above, counter-clockwise; its middle where it has no area."""
     corners = (np.array(box.center) + _CORNERS * box.lengths @ np.array(box.axes))[:, :2]
-    outline = hull(corners)
-    if len(outline) < 3:
-        outline = [(box.center[0], box.center[1])]
-    return tuple((round(float(x), _DIGITS), round(float(y), _DIGITS)) for x, y in outline)
+    outline = shapely.convex_hull(shapely.MultiPoint(corners.round(_DIGITS)))
+    if not isinstance(outline, shapely.Polygon):
+        return ((round(box.center[0], _DIGITS), round(box.center[1], _DIGITS)),)
+    return tuple(outline.exterior.coords[:0:-1])
 
 
 def spatial(scene: IndoorScene, geometry: SceneGeometry | None) -> Spatial:

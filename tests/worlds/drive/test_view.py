@@ -15,7 +15,8 @@ from scipy.spatial.transform import Rotation
 from pipeline.core.arrays import FloatArray
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Video
-from pipeline.drawing.raster import INK, lab
+from pipeline.drawing.raster import INK
+from pipeline.geometry.colours import lab
 from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive.write import write_drives
 from pipeline.worlds.drive.bev_video import COLOURS, PX_PER_M, WIDE, _DriveVideo, _is_light, drawn, top_down_map

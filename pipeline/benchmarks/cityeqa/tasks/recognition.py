@@ -43,6 +43,7 @@ from pipeline.benchmarks.cityeqa.tasks.counting import (
 )
 from pipeline.benchmarks.cityeqa.view import UNTOLD, CityView
 from pipeline.benchmarks.cityeqa.wording import BUSINESS, SIGNBOARD
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest, rng_for
 from pipeline.core.templates import load_table
 from pipeline.questions.rules import Measure, rule
@@ -240,9 +241,7 @@ def _names(view: CityView, kind: str) -> Iterator[RawQuestion]:
     """
     # The names of other shops are in texts about them, so that nobody would guess them.
     shops = [i for i in view.of_kind(kind).tolist() if kind != SHOP or "name" in UNTOLD.get(view.asked_of(i), ())]
-    by_noun: dict[str, list[int]] = {}
-    for i in shops:
-        by_noun.setdefault(view.things[i].noun, []).append(i)
+    by_noun = grouped(shops, lambda i: view.things[i].noun)
     alike = {i: found for own in by_noun.values() for i, found in names_of_split(view, own).items()}
     for i in view.targets(kind):
         thing, name, of_sort = view.things[i], view.read(i), alike.get(i, ())

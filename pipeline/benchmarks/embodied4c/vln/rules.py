@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.benchmarks.embodied4c.rules import DRIVING
 from pipeline.benchmarks.embodied4c.vln.logs import SAFETY, Trial
 from pipeline.benchmarks.embodied4c.vln.specification import Specification
-from pipeline.core.arrays import BoolArray, FloatArray
+from pipeline.core.arrays import BoolArray, FloatArray, runs
 from pipeline.core.templates import load_table
 
 FULL: Final = 100.0
@@ -66,9 +66,8 @@ def target_m(task: Specification, trial: Trial) -> FloatArray:
 
 def longest_s(trial: Trial, holds: BoolArray) -> float:
     """The longest time for which something holds without a break, from samples (N,)."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], holds, [False]]).astype(int)))
-    runs = [trial.t_s[end - 1] - trial.t_s[start] for start, end in zip(edges[::2], edges[1::2], strict=True)]
-    return float(max(runs, default=0.0))
+    start, stop = runs(holds).T
+    return float((trial.t_s[stop - 1] - trial.t_s[start]).max(initial=0.0))
 
 
 def first_of(holds: BoolArray) -> int:

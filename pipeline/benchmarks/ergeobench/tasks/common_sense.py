@@ -16,10 +16,11 @@ from pydantic import TypeAdapter
 from pipeline.benchmarks.ergeobench.hypothesis import PARTS
 from pipeline.benchmarks.ergeobench.rules import OPEN
 from pipeline.benchmarks.ergeobench.tasks.base import SeenTask, by_digest
-from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView, standard_view, wrapped
+from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView, standard_view
 from pipeline.core.identity import rng_for
 from pipeline.core.schema import Model, Name
 from pipeline.core.templates import load_table
+from pipeline.geometry.angles import wrapped_deg
 from pipeline.geometry.views import PinholeView
 from pipeline.questions.cases import Case
 from pipeline.questions.rules import Measure, rule
@@ -327,7 +328,7 @@ def _is_unknown_shop(seen: PanoramaObject) -> bool:
 
 def _is_on(sign: PanoramaObject, place: PanoramaObject) -> bool:
     """Whether the middle of one object is in the width of another, as a shop's sign is."""
-    return abs(float(wrapped(sign.yaw_deg - place.yaw_deg))) <= place.width_deg / 2
+    return abs(float(wrapped_deg(sign.yaw_deg - place.yaw_deg))) <= place.width_deg / 2
 
 
 def _to_third_border(x: float, middle: float) -> float:

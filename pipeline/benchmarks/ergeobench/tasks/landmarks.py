@@ -12,8 +12,9 @@ import numpy as np
 
 from pipeline.benchmarks.ergeobench.images import WHOLE, show
 from pipeline.benchmarks.ergeobench.tasks.base import SeenTask
-from pipeline.benchmarks.ergeobench.view import ErgeoView, wrapped
+from pipeline.benchmarks.ergeobench.view import ErgeoView
 from pipeline.core.identity import digest
+from pipeline.geometry.angles import wrapped_deg
 from pipeline.questions.cases import Case
 from pipeline.questions.gate import NamedThing
 from pipeline.questions.rules import Measure, rule
@@ -93,7 +94,7 @@ class StreetSide(SeenTask):
             case = self.about(view, i)
             case.require("side_of_street_unsure", abs(own.side), ">=", 1, "sides", seen.id)
             self.word(view, case, label=seen.label)
-            off = [float(wrapped(along - heading - shot.yaw_deg)) for shot in view.level]
+            off = [float(wrapped_deg(along - heading - shot.yaw_deg)) for shot in view.level]
             shots = [k for k, turn in enumerate(off) if min(abs(turn), 180.0 - abs(turn)) <= ALONG_DEG]
             drawn = self.rng(view, seen.id).permutation(shots).tolist()
             shot = view.first_lone(i, (view.level[k] for k in drawn)) if case.refusal is None else None

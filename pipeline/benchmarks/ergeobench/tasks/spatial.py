@@ -18,8 +18,9 @@ import numpy as np
 
 from pipeline.benchmarks.ergeobench.images import FOV_DEG, WHOLE
 from pipeline.benchmarks.ergeobench.tasks.base import TRIES, SeenTask, by_digest, usable
-from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView, aimed, wrapped
+from pipeline.benchmarks.ergeobench.view import TURNS, ErgeoView, aimed
 from pipeline.benchmarks.ergeobench.view import TURNS as VIEWS
+from pipeline.geometry.angles import wrapped_deg
 from pipeline.geometry.views import PinholeView
 from pipeline.questions.cases import Case
 from pipeline.questions.rules import Measure, rule
@@ -80,10 +81,10 @@ class DepthTask(DistanceTask):
         borders = rules.depth_bins_m
         margin = min(abs(distance_m - border) / border for border in borders)
         case.require("near_a_depth_border", margin, ">=", rules.depth_margin, "share", seen.id)
-        shot = min(view.level, key=lambda own: abs(float(wrapped(seen.yaw_deg - own.yaw_deg))))
+        shot = min(view.level, key=lambda own: abs(float(wrapped_deg(seen.yaw_deg - own.yaw_deg))))
         case.require("partly_outside_view", float(view.shown_whole(shot)[i]), ">=", 1, "whole objects", seen.id)
         others = [view.objects[j] for j in view.may_be(seen.label).tolist() if j != i]
-        gaps = [abs(float(wrapped(own.yaw_deg - shot.yaw_deg))) - own.width_deg / 2 for own in others]
+        gaps = [abs(float(wrapped_deg(own.yaw_deg - shot.yaw_deg))) - own.width_deg / 2 for own in others]
         case.require("another_of_its_label", min(gaps, default=180.0), ">=", MIDDLE_DEG, "deg", seen.id)
         if case.refusal is None:
             self.lay(view, case, shot, members=[i])
@@ -102,7 +103,7 @@ class Distance(DistanceTask):
         for label in sorted(set(view.labels)):
             members = by_digest(view, self.name, view.of_label(label).tolist())
             yaw_deg = [seen.yaw_deg for seen in view.objects]
-            pairs = [(i, j) for i, j in combinations(members, 2) if abs(wrapped(yaw_deg[i] - yaw_deg[j])) < FOV_DEG]
+            pairs = [(i, j) for i, j in combinations(members, 2) if abs(wrapped_deg(yaw_deg[i] - yaw_deg[j])) < FOV_DEG]
             for pair in pairs[:PAIRS]:
                 yield self._candidate(view, min(pair), max(pair))
             if not PAIRS >= len(pairs) > 0:
@@ -119,7 +120,7 @@ class Distance(DistanceTask):
         own_m, others_m = view.distances_m[[i, j]].tolist()
         ratio = max(own_m, others_m) / min(own_m, others_m)
         case.require("distances_too_similar", ratio, ">=", view.rules.distance_ratio_min, "ratio")
-        turn_deg = float(wrapped(other.yaw_deg - one.yaw_deg))
+        turn_deg = float(wrapped_deg(other.yaw_deg - one.yaw_deg))
         gap_deg = abs(turn_deg) - (one.width_deg + other.width_deg) / 2
         case.require("side_by_side_too_close", gap_deg, ">=", view.rules.side_margin_deg, "deg")
         shots = view.towards(one.yaw_deg + turn_deg / 2, -FOV_DEG / 2, FOV_DEG / 2, rng)
@@ -168,7 +169,7 @@ class YawEstimation(SeenTask):
             if shot is None:
                 yield self.unshown(case, len(shots))
                 continue
-            turn_deg = float(wrapped(seen.yaw_deg - shot.yaw_deg))
+            turn_deg = float(wrapped_deg(seen.yaw_deg - shot.yaw_deg))
             self.lay(view, case, shot, members=[i])
             case.fact("turn", seen.id, turn_deg, "deg")
             margin = BIN_DEG / 2 - abs(turn_deg - centre)
@@ -274,7 +275,7 @@ class CrossView(SeenTask):
                 yield self.unshown(case, len(shots))
                 continue
             self.lay(view, case, *found, members=[i])
-            turn_deg = float(wrapped(seen.yaw_deg - found[1].yaw_deg - second))
+            turn_deg = float(wrapped_deg(seen.yaw_deg - found[1].yaw_deg - second))
             case.fact("turn_after_the_turns", seen.id, turn_deg, "deg")
             to_border = min(turn_deg % SECTOR_DEG, SECTOR_DEG - turn_deg % SECTOR_DEG)
             case.require("near_a_sector_border", to_border, ">=", margin - 0.02, "deg")
@@ -304,7 +305,7 @@ class LeftRight(SeenTask):
         done: set[frozenset[int]] = set()
         for i in able:
             one, others = view.objects[i], by_digest(view, f"{self.name} {view.objects[i].id}", able)
-            turns = {j: abs(float(wrapped(one.yaw_deg - view.objects[j].yaw_deg))) for j in others}
+            turns = {j: abs(float(wrapped_deg(one.yaw_deg - view.objects[j].yaw_deg))) for j in others}
             near = [j for j in others if view.labels[j] != one.label and turns[j] < FOV_DEG]
             for j in near[:PARTNERS]:
                 if frozenset((i, j)) not in done:
@@ -326,7 +327,7 @@ class LeftRight(SeenTask):
         case = self.about(view, i, j)
         one, other = view.objects[i], view.objects[j]
         self.word(view, case, first=one.label, second=other.label)
-        turn_deg = float(wrapped(one.yaw_deg - other.yaw_deg))
+        turn_deg = float(wrapped_deg(one.yaw_deg - other.yaw_deg))
         gap_deg = abs(turn_deg) - (one.width_deg + other.width_deg) / 2
         case.require("side_by_side_too_close", gap_deg, ">=", view.rules.side_margin_deg, "deg")
         shots = view.towards(other.yaw_deg + turn_deg / 2, -FOV_DEG / 2, FOV_DEG / 2, rng)
@@ -362,7 +363,7 @@ class FrontBack(SeenTask):
                 continue
             middle = 180.0 if answer == BEHIND else 0.0
             shot = view.towards(seen.yaw_deg, middle - room, middle + room, rng)[0]
-            off_deg = abs(float(wrapped(seen.yaw_deg - shot.yaw_deg)))
+            off_deg = abs(float(wrapped_deg(seen.yaw_deg - shot.yaw_deg)))
             self.lay(view, case, WHOLE, shot)
             case.fact("off_the_way_one_looks", seen.id, off_deg, "deg")
             margin = abs(off_deg - 90.0) - seen.width_deg / 2

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, runs
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
 
@@ -21,9 +21,8 @@ def about(finding: Finding, t_s: FloatArray, marked: BoolArray) -> Finding:
         t_s: (N,) never falling.
         marked: (N,).
     """
-    edges = np.diff(np.concatenate([[0], marked.astype(np.int8), [0]]))
-    begin, end = np.flatnonzero(edges == 1) - 1, np.flatnonzero(edges == -1)
-    low, high = t_s[np.maximum(begin, 0)], t_s[np.minimum(end, len(t_s) - 1)]
+    begin, end = runs(marked).T
+    low, high = t_s[np.maximum(begin - 1, 0)], t_s[np.minimum(end, len(t_s) - 1)]
     pairs = zip(low.round(_DECIMALS).tolist(), high.round(_DECIMALS).tolist(), strict=True)
     return finding.model_copy(update={"stretches": tuple(pairs)})
 

@@ -281,15 +281,10 @@ def _fused(capture: Capture, usable: list[int], pose: FloatArray) -> FusedMesh |
 
     def views() -> Any:
         for place in range(0, len(usable), step):
-            i = usable[place]
-            depth = depth_m(i)
+            shot, depth = capture.shots[usable[place]], depth_m(usable[place])
             if depth is not None:
-                shot = capture.shots[i]
-                fx, fy, cx, cy = shot.lens
-                across, down = depth.shape[1] / capture.size[0], depth.shape[0] / capture.size[1]
-                # Open3D counts a pixel's middle as its number, our intrinsics from the corner.
-                lens = np.array([fx * across, fy * down, cx * across - 0.5, cy * down - 0.5])
-                yield DepthView(depth, None if shot.color is None else color_file(shot.color), lens, pose[place])
+                color = None if shot.color is None else color_file(shot.color)
+                yield DepthView.of(depth, color, shot.lens, capture.size, pose[place])
 
     return fuse(views())
 

@@ -46,6 +46,18 @@ class DepthView(NamedTuple):
     lens: FloatArray
     world_T_camera: FloatArray
 
+    @classmethod
+    def of(
+        cls, depth_m: FloatArray, color: npt.NDArray[np.uint8] | None, lens: Any, size: Any, world_T_camera: FloatArray
+    ) -> DepthView:
+        """A frame whose lens is that of a picture of another size (width, height)."""
+        (fx, fy, cx, cy), (width, height) = lens, size
+        across, down = depth_m.shape[1] / width, depth_m.shape[0] / height
+        # Open3D counts a pixel's middle as its number, our intrinsics from the corner.
+        return cls(
+            depth_m, color, np.array([fx * across, fy * down, cx * across - 0.5, cy * down - 0.5]), world_T_camera
+        )
+
 
 def fuse(views: Iterable[DepthView]) -> FusedMesh | None:
     """The surface that frames measured together; None where they give none.

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError, is_installed, missing
+from pipeline.core.groups import grouped
 from pipeline.formats.images import MAX_PIXELS
 from pipeline.formats.scene_folder import UNTRIED, SceneDocument
 from pipeline.worlds.indoor.converters.annotated import SOME, AnnotatedBoxes, annotated_scene, shown
@@ -203,9 +204,7 @@ def _boxes(mesh: Path, scale: float) -> tuple[AnnotatedBoxes, list[str]] | None:
     if not (most < len(center) and np.isin(label, np.arange(-1, len(NYU40) + 1)).all()):
         message = f"instances up to {most:g} of {len(center)} boxes, labels up to {label.max():g} of {len(NYU40)}"
         raise RawDataError(mesh, "wrong_shape", message, AGAIN)
-    meshes: dict[int, list[int]] = {}
-    for number in np.flatnonzero(instance >= 0).tolist():
-        meshes.setdefault(int(instance[number]), []).append(number)
+    meshes = grouped(np.flatnonzero(instance >= 0).tolist(), lambda number: int(instance[number]))
     labels, kept, several = [], [], Counter[str]()
     for own, parts in sorted(meshes.items()):
         classes = {int(label[i]) for i in parts}

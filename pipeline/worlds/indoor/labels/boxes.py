@@ -107,7 +107,7 @@ class Labels:
     def read(self) -> tuple[str, SceneDocument, list[PlacedBox]]:
         """Digest of the file, document and boxes. Raises RawDataError where the file is no longer sound."""
         raw, document = self._read()
-        return _digest(raw), document, placed(document)
+        return file_digest(raw), document, placed(document)
 
     def write(self, drawn: DrawnBoxes) -> str:
         """Writes boxes that have changed over those of the file; the digest of what is there now.
@@ -116,7 +116,7 @@ class Labels:
         RawDataError, StoreError.
         """
         raw, document = self._read()
-        if _digest(raw) != drawn.digest:
+        if file_digest(raw) != drawn.digest:
             raise ChangedError(f"{self.path.name} was changed by another program since it was read")
         before = entries_of(raw, "objects")
         known: defaultdict[tuple[object, ...], list[tuple[str, LabelledBox]]] = defaultdict(list)
@@ -152,7 +152,7 @@ class Labels:
     def _replace(self, raw: bytes) -> str:
         SceneDocument.model_validate_json(raw.removeprefix(_BOM))
         write_atomically(self.path, raw, self.path.stat().st_mode & 0o777)
-        return _digest(raw)
+        return file_digest(raw)
 
 
 def placed(document: SceneDocument) -> list[PlacedBox]:
@@ -241,5 +241,6 @@ def _listed(complete: bool | tuple[str, ...]) -> object:
     return complete if isinstance(complete, bool) else sorted(set(complete))
 
 
-def _digest(raw: bytes) -> str:
+def file_digest(raw: bytes) -> str:
+    """The state of a file that boxes are drawn over."""
     return hashlib.sha256(raw).hexdigest()

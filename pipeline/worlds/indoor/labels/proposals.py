@@ -14,6 +14,7 @@ from pipeline.core.findings import Findings
 from pipeline.core.schema import Model, Name, Share
 from pipeline.geometry.scans import CameraFrames
 from pipeline.reading.checks import check_name
+from pipeline.reading.footage import evenly_spaced
 from pipeline.worlds.indoor.labels.boxes import PlacedBox, upright_axes
 from pipeline.worlds.indoor.labels.surface import SampledSurface, picture_T_world, turn_of, unhidden
 from pipeline.worlds.indoor.readers.categories import normal
@@ -65,8 +66,7 @@ class _Lifted(NamedTuple):
 
 def asked_frames(frames: CameraFrames) -> list[int]:
     """The numbers of the frames that a detector is asked about, evenly spaced."""
-    count = len(frames.time_s)
-    return np.unique(np.linspace(0, count - 1, min(FRAMES_ASKED, count)).astype(np.intp)).tolist() if count else []
+    return evenly_spaced(len(frames.time_s), FRAMES_ASKED).tolist()
 
 
 def lifted(

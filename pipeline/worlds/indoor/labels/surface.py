@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.formats.ply import PlyMesh
 from pipeline.geometry.scans import CameraFrames, SceneGeometry
+from pipeline.reading.footage import evenly_spaced
 from pipeline.worlds.indoor.converters.fusion import DepthView, FusedMesh, fuse
 from pipeline.worlds.indoor.labels.boxes import PlacedBox, upright_axes
 from pipeline.worlds.indoor.readers.frames import upright_turn
@@ -68,11 +69,7 @@ def fused_mesh(frames: CameraFrames, progress: Callable[[str, int, int], None]) 
             progress("fuse", number, len(chosen))
             depth = frames.depth_m(i)
             if depth is not None:
-                fx, fy, cx, cy = frames.intrinsics[i]
-                across, down = depth.shape[1] / frames.size[0], depth.shape[0] / frames.size[1]
-                # Open3D counts a pixel's middle as its number, our intrinsics from the corner.
-                lens = np.array([fx * across, fy * down, cx * across - 0.5, cy * down - 0.5])
-                yield DepthView(depth, frames.color(i), lens, frames.world_T_camera[i])
+                yield DepthView.of(depth, frames.color(i), frames.intrinsics[i], frames.size, frames.world_T_camera[i])
         progress("fuse", len(chosen), len(chosen))
 
     return fuse(views())
@@ -80,8 +77,8 @@ def fused_mesh(frames: CameraFrames, progress: Callable[[str, int, int], None]) 
 
 def _colour(points: FloatArray, colors: FloatArray, frames: CameraFrames) -> None:
     nearest = np.full(len(points), np.inf)
-    for i in np.unique(np.linspace(0, len(frames.time_s) - 1, min(COLOURED_BY, len(frames.time_s))).astype(np.intp)):
-        picture = frames.color(int(i))
+    for i in evenly_spaced(len(frames.time_s), COLOURED_BY).tolist():
+        picture = frames.color(i)
         if picture is None:
             continue
         place, depth_m = _project(points, frames, np.array([i]))
@@ -233,7 +230,7 @@ def views_of(box: PlacedBox, surface: SampledSurface, frames: CameraFrames, most
     """The frames that show most of a box, the best first; two are never neighbours in a long film."""
     if not len(frames.time_s):
         return []
-    index = np.unique(np.linspace(0, len(frames.time_s) - 1, min(_EXAMINED, len(frames.time_s))).astype(np.intp))
+    index = evenly_spaced(len(frames.time_s), _EXAMINED)
     samples = _samples(box, surface)
     place, _ = _project(samples, frames, index)
     inside = np.asarray(((place >= 0) & (place < 1)).all(axis=2))

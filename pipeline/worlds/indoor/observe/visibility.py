@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, runs
 from pipeline.core.findings import doubt, fault
 from pipeline.core.schema import Finding, Limits, Vec3, Video
 from pipeline.geometry.boxes import Boxes, stack
@@ -288,8 +288,7 @@ def may_show(mesh: LabelledMesh, frame: IntArray, items: Sequence[SceneObject]) 
 
 def _runs(shows: BoolArray) -> tuple[tuple[int, int], ...]:
     """First and last of each run of consecutive frames (n,) that show something."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], shows, [False]]).astype(np.int8)))
-    return tuple((first, end - 1) for first, end in edges.reshape(-1, 2).tolist())
+    return tuple((first, end - 1) for first, end in runs(shows).tolist())
 
 
 class SampledView(NamedTuple):

@@ -18,6 +18,7 @@ import shapely
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import ConfigError
 from pipeline.core.findings import Findings, doubt, fault, note, printable
+from pipeline.core.groups import grouped
 from pipeline.core.schema import OrientedBox, Source
 from pipeline.formats.json_scenes import JsonEntry, split_scenes
 from pipeline.reading.checks import check_box, check_name, check_repeats, number_list
@@ -111,10 +112,7 @@ def _check_names(named: dict[object, list[str]], counts: Counter[str], findings:
         for name in sorted(set(names)) if len(names) > 1 else ():
             message = f"{len(names)} objects have the id {printable(str(number))}: {', '.join(sorted(names))}"
             findings.add(doubt("duplicate_object_id", name, message, "give each its own id", len(names), 1, "objects"))
-    alike: dict[str, list[str]] = defaultdict(list)
-    for name in sorted(counts):
-        alike[name.casefold()].append(name)
-    for names in alike.values():
+    for names in grouped(sorted(counts), str.casefold).values():
         for name in names if len(names) > 1 else ():
             message = f"{' and '.join(names)} are one name in different cases"
             findings.add(doubt("names_differ_in_case", name, message, "write it in one way", len(names), 1, "names"))
