@@ -231,6 +231,12 @@ class PanoramaConfig(Limits):
     nadir_share_max: Share = Field(
         default=0.35, description="of the lower half of the sphere: what the camera's own vehicle hides"
     )
+    edge_fit_min: float = Field(
+        default=1.5,
+        ge=-10,
+        le=10,
+        description="standard deviations by which boxes of objects lie on edges of the picture more than at any turn",
+    )
     duplicate_bits: int = Field(
         default=6,
         ge=-1,

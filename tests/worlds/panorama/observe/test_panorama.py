@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -22,10 +22,18 @@ from pipeline.core.schema import Finding
 from pipeline.engine.config import build_config
 from pipeline.engine.inputs import list_inputs
 from pipeline.reading.files import SceneFiles
-from pipeline.worlds.panorama.facts import PanoramaConfig, PanoramaLandmark, PanoramaPicture, PanoramaScene, SphereCrop
+from pipeline.worlds.panorama.facts import (
+    PanoramaConfig,
+    PanoramaLandmark,
+    PanoramaObject,
+    PanoramaPicture,
+    PanoramaScene,
+    SphereCrop,
+)
 from pipeline.worlds.panorama.fixes import IndoorFix, drafts, fix_panorama
 from pipeline.worlds.panorama.observe import panorama as module
 from pipeline.worlds.panorama.observe.panorama import (
+    Color,
     bits_of,
     differing_bits,
     nadir_by_colour,
@@ -176,12 +184,15 @@ def landmark(name: str, bearing_deg: float) -> PanoramaLandmark:
     )  # fmt: skip
 
 
-def doubts_by_signs(yaws: Sequence[float], heading: float, more: Sequence[PanoramaLandmark] = ()) -> list[Finding]:
+def doubts_by_signs(
+    yaws: Sequence[float], heading: float | None, more: Sequence[PanoramaLandmark] = (), near: str = "ABCD"
+) -> list[Finding]:
     """What signs A, B, … at these yaws tell of a heading, with landmarks of these names at `BEARINGS`."""
     signs = [seen(name, yaw, name=name.lower()) for name, yaw in zip("ABCD", yaws, strict=False)]
-    landmarks = (*(landmark(name, bearing) for name, bearing in zip("ABCD", BEARINGS, strict=True)), *more)
+    own = (landmark(name, bearing) for name, bearing in zip("ABCD", BEARINGS, strict=True) if name in near)
     findings = Findings()
-    module._by_the_signs(scene(*signs, heading_deg=heading, landmarks=landmarks).facts, findings)
+    facts = scene(*signs, heading_deg=heading, landmarks=(*own, *more)).facts
+    module._by_the_signs(facts, ["A", "b", "C", "D", "D", None], findings)
     return findings.items
 
 
@@ -213,6 +224,62 @@ def test_what_signs_do_not_tell() -> None:
     assert doubts_by_signs([yaw + 90 * (n < 3) for n, yaw in enumerate(right)], 37.0)
     again = [landmark("ABC"[n], BEARINGS[n] + 90.0) for n in range(3)]
     assert doubts_by_signs([yaw + 90 * (n < 3) for n, yaw in enumerate(right)], 37.0, again) == []
+
+
+def test_names_that_the_map_has_once_and_elsewhere_tell_a_position() -> None:
+    """Of two things of the name D, which are both beyond reach, neither need be the one in the picture."""
+    right = [bearing - 37.0 for bearing in BEARINGS]
+    for heading in (37.0, None):
+        told = doubts_by_signs(right, heading, near="")
+        assert [f.subject for f in told] == ["heading", "position"]
+        assert all("100% of 3 named things" in f.message for f in told)
+        assert doubts_by_signs(right[:2], heading, near="") == []
+        assert doubts_by_signs(right, heading, near="BCD") == []
+
+
+YAWS: Final = np.random.default_rng(5).uniform(-180, 180, 20).round(1).tolist()
+PLACES: Final = [(yaw, 4.0 + n % 4) for n, yaw in enumerate(YAWS)]  # yaw and width
+
+
+def boxes(side: float = 1.0, turn: float = 0.0) -> list[PanoramaObject]:
+    """Objects at `PLACES`, mirrored with ``side`` -1, turned to the right."""
+    high = {"pitch_low_deg": -10.0, "pitch_high_deg": 10.0}
+    return [seen(f"o{n}", side * yaw + turn, width_deg=width, **high) for n, (yaw, width) in enumerate(PLACES)]
+
+
+def drawn() -> Color:
+    """A sphere of grey with a darker thing at each of `PLACES`."""
+    color = np.full((360, 720, 3), 150, dtype=np.uint8)
+    for n, (yaw, width) in enumerate(PLACES):
+        columns = np.arange(round((yaw - width / 2 + 180) * 2), round((yaw + width / 2 + 180) * 2)) % 720
+        color[160:200, columns] = 30 + 5 * n
+    return color
+
+
+@pytest.mark.parametrize(
+    ("turn", "side", "subjects"),
+    [(0, 1, []), (1, 1, []), (40, 1, ["objects"]), (180, 1, ["objects"]), (0, -1, ["objects", "picture"])],
+)
+def test_boxes_of_objects_lie_on_edges_of_their_picture(turn: int, side: int, subjects: list[str]) -> None:
+    findings, facts = Findings(), scene(*boxes(side, turn), complete=("tree",)).facts
+    after = module._by_the_edges(facts, drawn(), PanoramaConfig(), findings)
+    assert [(f.name, f.subject) for f in findings.items] == [("objects_off_edges", what) for what in subjects]
+    assert {own.doubt is None for own in after.objects} == {not subjects}
+    assert after.complete == (() if subjects else ("tree",))
+    where = {40: "turned by -40 degrees", 180: "turned by -180 degrees", 0: "if mirrored and turned by 0 degrees"}
+    assert all(where[turn] in f.message for f in findings.items)
+    few = scene(*boxes(side, turn)[:14]).facts
+    assert module._by_the_edges(few, drawn(), PanoramaConfig(), Findings()) is few
+
+
+@pytest.mark.parametrize(
+    ("color", "limit", "doubts"), [(texture(720, 360), 1.5, 2), (drawn() * 0, 1.5, 2), (texture(720, 360), -10.0, 0)]
+)
+def test_boxes_of_another_picture_lie_on_no_edges(color: Color, limit: float, doubts: int) -> None:
+    findings = Findings()
+    module._by_the_edges(scene(*boxes()).facts, color, PanoramaConfig(edge_fit_min=limit), findings)
+    assert [f.limit for f in findings.items] == [limit] * doubts
+    assert all(f.measured is not None and f.measured < limit for f in findings.items)
 
 
 @pytest.mark.slow
