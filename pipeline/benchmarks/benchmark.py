@@ -249,8 +249,8 @@ class Benchmark(Generic[V, R]):
             `RAW_TASK` and `RAW_POSE`, right where "A" is answered) with ``asked``, the ids of the questions that are
             rejected with them.
         flags: of `pipeline.review.verdicts.REASONS`, those that its reviewers have beside the common ones.
-        scene_records: of its scenes, one after the other, its rules and the released questions (`tables.QUESTIONS`):
-            what a release holds of the scenes themselves, in the module of its card; None: nothing.
+        scene_records: of its scenes, one after the other, its rules and their questions (`tables.QUESTIONS`), of which
+            some may not stay: what a release holds of the scenes themselves, in the module of its card; None: nothing.
         map_before: task -> what of a scene's map its reviewers may see before they answer: "ground", "things", "path".
             Of a task that is not named nothing, since a map may give the answer away.
         released: the profile that repeats the published benchmark in its wording and in what of a scene is asked too.

@@ -154,6 +154,142 @@ class TableFile:
         """Called by Arrow; `finish` closes the file."""
 
 
+def joined_files(parts: Sequence[bytes]) -> bytes:
+    """One Parquet file with the row groups and page indexes of some of one schema, one after the other.
+
+    Nothing is decoded or compressed again: row groups are copied, and indexes and footer say where they lie now.
+    """
+    body, groups, at, footer = [_PARQUET_MAGIC], list[Any](), len(_PARQUET_MAGIC), dict[int, Any]()
+    rows, indexes = 0, list[tuple[dict[int, Any], int, bytes]]()
+    for raw in parts:
+        length = int.from_bytes(raw[-8:-4], "little")
+        own, _ = _read_thrift(raw, len(raw) - 8 - length, _STRUCT)
+        footer, first, end = footer or own, len(_PARQUET_MAGIC), len(_PARQUET_MAGIC)
+        rows += own[_ROWS][1]
+        for group in own[_GROUPS][1][1]:
+            for chunk in group[_COLUMNS][1][1]:
+                about = chunk[_ABOUT][1]
+                start = min(about[name][1] for name in _PAGES if name in about)
+                end = max(end, start + about[_COMPRESSED][1])
+                for of, name in [(chunk, _CHUNK_AT), *((about, name) for name in _PAGES)]:
+                    if name in of and of[name][1]:  # 0: it is not told
+                        of[name][1] += at - first
+                for name in _INDEXES:  # of a field that says where, the next one says how long
+                    if name in chunk:
+                        place, size = chunk[name][1], chunk[name + 1][1]
+                        index = raw[place : place + size]
+                        if name == _OFFSET_INDEX:
+                            pages, _ = _read_thrift(index, 0, _STRUCT)
+                            for page in pages[1][1][1]:
+                                page[1][1] += at - first
+                            index = _thrift(pages, _STRUCT)
+                        indexes.append((chunk, name, index))
+            if _GROUP_AT in group:
+                group[_GROUP_AT][1] += at - first
+            if _ORDINAL in group:
+                group[_ORDINAL][1] = len(groups)
+            groups.append(group)
+        body.append(raw[first:end])
+        at += end - first
+    for chunk, name, index in indexes:
+        chunk[name][1], chunk[name + 1][1] = at, len(index)
+        body.append(index)
+        at += len(index)
+    footer[_ROWS][1], footer[_GROUPS][1] = rows, (_STRUCT, groups)
+    tail = _thrift(footer, _STRUCT)
+    return b"".join([*body, tail, len(tail).to_bytes(4, "little"), _PARQUET_MAGIC])
+
+
+# The footer of a Parquet file: Thrift, compact protocol. Numbers of fields from Parquet's own parquet.thrift.
+_ROWS, _GROUPS = 3, 4  # of the file
+_COLUMNS, _GROUP_AT, _ORDINAL = 1, 5, 7  # of a row group
+_CHUNK_AT, _ABOUT, _OFFSET_INDEX = 2, 3, 4  # of a column of it
+_INDEXES = (_OFFSET_INDEX, 6)  # likewise
+_COMPRESSED, _PAGES = 7, (9, 10, 11)  # bytes, and where pages begin
+_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
+
+
+def _read_varint(raw: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = raw[at]
+        value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
+        if byte < 128:
+            return value, at
+
+
+def _read_thrift(raw: bytes, at: int, kind: int) -> tuple[Any, int]:
+    """A value and where it ends: of a struct, by number, each field's kind and value; of a list, their kind and values.
+
+    A map, which Parquet's footers do not have, raises ValueError.
+    """
+    if kind == _STRUCT:
+        fields: dict[int, Any] = {}
+        number = 0
+        while head := raw[at]:
+            at, of = at + 1, head & 15
+            if head >> 4:
+                number += head >> 4
+            else:
+                number, at = _read_thrift(raw, at, 4)
+            value: Any = None
+            if of not in {_TRUE, _FALSE}:
+                value, at = _read_thrift(raw, at, of)
+            fields[number] = [of, value]
+        return fields, at + 1
+    if kind in {_LIST, _SET}:
+        size, of = raw[at] >> 4, raw[at] & 15
+        at += 1
+        if size == 15:
+            size, at = _read_varint(raw, at)
+        values = []
+        for _ in range(size):
+            value, at = _read_thrift(raw, at, of)
+            values.append(value)
+        return (of, values), at
+    if kind == _BINARY:
+        size, at = _read_varint(raw, at)
+        return raw[at : at + size], at + size
+    if kind == _DOUBLE:
+        return raw[at : at + 8], at + 8
+    if kind in {_TRUE, _FALSE, _BYTE}:  # of a list
+        return raw[at : at + 1], at + 1
+    if kind > _DOUBLE:
+        raise ValueError(f"a footer with a value of kind {kind}")
+    value, at = _read_varint(raw, at)
+    return value >> 1 ^ -(value & 1), at
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def _thrift(value: Any, kind: int) -> bytes:
+    """The bytes of what `_read_thrift` read."""
+    if kind == _STRUCT:
+        parts, before = list[bytes](), 0
+        for number, (of, own) in value.items():
+            step = number - before
+            parts.append(bytes([step << 4 | of]) if step < 16 else bytes([of]) + _thrift(number, 4))
+            parts.append(b"" if of in {_TRUE, _FALSE} else _thrift(own, of))
+            before = number
+        return b"".join([*parts, b"\0"])
+    if kind in {_LIST, _SET}:
+        of, values = value
+        size = len(values)
+        head = bytes([size << 4 | of]) if size < 15 else bytes([15 << 4 | of]) + _varint(size)
+        return head + b"".join(_thrift(own, of) for own in values)
+    if kind == _BINARY:
+        return _varint(len(value)) + value
+    if isinstance(value, bytes):
+        return value
+    return _varint(value << 1 if value >= 0 else (-value << 1) - 1)
+
+
 def shard_name(split: str, number: int = 0, of: int = 1) -> str:
     """The name of a file of a released table, as the Hugging Face hub has them: ``test-00017-of-00128.parquet``."""
     return f"{split}-{number:05d}-of-{of:05d}.parquet"

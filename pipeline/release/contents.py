@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from pipeline.blind.totals import ModelTotals, TextOnly
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import StoreError
 from pipeline.core.identity import SHARD_BYTES, digest, digest_of, random_order
-from pipeline.core.parquet import TableFile, table_bytes
+from pipeline.core.parquet import table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import (
     BUDGETS,
@@ -26,6 +27,7 @@ from pipeline.core.tables import (
     MAPS,
     ONE_PER_SCENE,
     QUESTIONS,
+    REJECTIONS,
     SAMPLED,
     TINY,
     TINY_PER_TASK,
@@ -36,12 +38,15 @@ from pipeline.core.tables import (
     budget_folder,
     rejected_in,
     selected_questions,
+    texts,
     unchecked_in,
 )
 from pipeline.release.media import MediaFile
 from pipeline.release.released import HELD
 from pipeline.release.tables import (
+    BY_SCENE,
     FIXES,
+    SCHEMA_METADATA,
     UNCHECKED_PROVENANCE,
     accepted,
     budgets_table,
@@ -55,8 +60,10 @@ from pipeline.release.tables import (
 )
 from pipeline.review.reviewed import Reviewed
 
+ZSTD_LEVEL: Final = 9
 BATCH_ROWS: Final = 20_000  # taken apart at once
-_COUNTED: Final = ["task", "reason"]
+COUNTED: Final = pa.schema([*texts("scene", "task", "reason"), pa.field("n", pa.int64())])  # of rejections
+PIECES: Final = 64  # of a full shard: some ten scans each, so that a change costs little more than its own scenes
 SHARD_ROWS: Final = 100_000  # questions of a shard, on average at most; the hub's pages and loaders like such files
 REJECTIONS_PER_ROW: Final = 10  # that take the place of a question
 ROW_BYTES: Final = SHARD_BYTES / SHARD_ROWS  # that do
@@ -105,7 +112,9 @@ class ReleaseInputs:
         media: those that another stage wrote as files.
         overview: draws the picture of the card.
         load: of all scenes (`load_of`).
-        key: of a shard: digest of the results, the settings and the code behind it, but for verdicts on its questions.
+        key: of a shard or piece: digest of the results, the settings and the code behind it, but for verdicts on its
+            questions.
+        pieces: of a shard, those of the scenes of each of so many pieces that has any, in order.
     """
 
     selected: Callable[[], Iterable[pa.Table]]
@@ -123,6 +132,7 @@ class ReleaseInputs:
     overview: Overview | None = None
     load: float = 0.0
     key: str = ""
+    pieces: Callable[[int], Iterable[ReleaseInputs]] = lambda number: ()
 
     @property
     def split(self) -> str:
@@ -185,7 +195,7 @@ class SortedOut(NamedTuple):
 
     ``held`` has those that are held back, by configuration (`released.HELD`) and id; they are counted among the
     rejections, by task and reason. ``unasked_scenes`` has the scenes of which no question stays, with the number of
-    their rejections by reason.
+    their rejections by reason. ``records`` are those of the benchmark about the scenes.
     """
 
     offered: pa.Table
@@ -193,34 +203,79 @@ class SortedOut(NamedTuple):
     held: dict[str, pa.Table]
     reasons: Counter[tuple[str, str]]
     unasked_scenes: dict[str, dict[str, int]]
+    records: SceneRecords | None
 
 
-def sort_out(inputs: ReleaseInputs, rejected: TableFile) -> SortedOut:
-    """Takes the tables of some scenes apart; the rejections go to their file. Raises StoreError for a repeated id."""
-    names = [*GUESSED, "flags"]
-    offered, kept = [QUESTIONS.empty_table().select(names)], [QUESTIONS.empty_table()]
-    reasons = Counter[tuple[str, str]]()
-    back: dict[str, list[pa.Table]] = {name: [] for name in HELD.values()}
-    silent: dict[str, dict[str, int]] = {}
-    removed = removed_blind(inputs.blind.filtered)
-    for table in _batches(inputs.selected()):
-        asked, refused = selected_questions(table), rejected_in(table)
-        stays, dropped = split_by_verdict(asked, refused, removed)
-        offered.append(asked.select(names))
-        kept.append(stays)
-        rejected.append(dropped)
-        for reason, name in HELD.items():
-            ids = dropped.filter(pc.equal(dropped["reason"], reason))["id"].combine_chunks()
-            back[name].append(asked.filter(pc.is_in(asked["id"], ids)))
-        reasons.update(_reasons(dropped))
-        silent |= _silent(dropped, stays)
-    rejected.finish()
-    everything = pa.concat_tables(offered)
-    refuse_repeated([everything["id"]])
-    offers = everything.filter(pc.invert(unchecked_in(everything)))
-    held = {name: pa.concat_tables([QUESTIONS.empty_table(), *own]).sort_by("id") for name, own in back.items()}
-    stay = pa.concat_tables(kept).sort_by("id").combine_chunks()
-    return SortedOut(offers, stay, held, reasons, silent)
+class Piece(NamedTuple):
+    """What some scenes come to before any verdict on their questions.
+
+    Attributes:
+        asked: their questions (`tables.QUESTIONS`).
+        counted: the numbers of their rejections (`COUNTED`).
+        rejected: these, by scene and id, as a Parquet file.
+        nbytes: their bytes in memory.
+        records: what the benchmark has to say of the scenes themselves.
+    """
+
+    asked: pa.Table
+    counted: pa.Table
+    rejected: bytes
+    nbytes: int
+    records: SceneRecords | None
+
+
+def piece_of(inputs: ReleaseInputs) -> Piece:
+    """Takes the tables of some scenes apart."""
+    selected = [*inputs.selected()]
+    asked = pa.concat_tables([QUESTIONS.empty_table(), *map(selected_questions, _batches(selected))])
+    rejected = pa.concat_tables([REJECTIONS.empty_table(), *map(rejected_in, _batches(selected))]).sort_by(BY_SCENE)
+    records, benchmark = None, inputs.benchmark
+    if benchmark.scene_records is not None:
+        rules = benchmark.rules.model_validate(inputs.settings["rules"])
+        records = benchmark.scene_records(inputs.whole_scenes(), rules, asked)
+    return Piece(asked, _counted(rejected), rejections_bytes(rejected), rejected.nbytes, records)
+
+
+def rejections_bytes(rejected: pa.Table) -> bytes:
+    """Rejections as a Parquet file, or a part of one (`core.parquet.joined_files`)."""
+    return table_bytes(rejected, ZSTD_LEVEL, SCHEMA_METADATA)
+
+
+def sort_out(pieces: Sequence[Piece], filtered: pa.Table | None) -> tuple[SortedOut, pa.Table]:
+    """Applies the verdicts to the pieces of a shard; gives the rejections that these are, too.
+
+    Raises StoreError for a repeated id.
+    """
+    asked = pa.concat_tables([piece.asked for piece in pieces])
+    refuse_repeated([asked["id"]])
+    offered = asked.select([*GUESSED, "flags"]).filter(pc.invert(unchecked_in(asked)))
+    stays, dropped = split_by_verdict(asked, removed_blind(filtered))
+    held = {}
+    for reason, name in HELD.items():
+        ids = dropped.filter(pc.equal(dropped["reason"], reason))["id"].combine_chunks()
+        held[name] = asked.filter(pc.is_in(asked["id"], ids)).sort_by("id")
+    stays = stays.sort_by("id").combine_chunks()
+    counted = pa.concat_tables([*(piece.counted for piece in pieces), _counted(dropped)])
+    records = _joined([piece.records for piece in pieces], stays["id"])
+    return SortedOut(offered, stays, held, _reasons(counted), _silent(counted, stays), records), dropped
+
+
+def _joined(records: Iterable[SceneRecords | None], stays: pa.ChunkedArray) -> SceneRecords | None:
+    """The records of some pieces, but for maps of questions that do not stay, in order of the maps' ids."""
+    own = [one for one in records if one is not None]
+    if not own:
+        return None
+    maps = pa.concat_tables([one.maps for one in own])
+    maps = maps.filter(pc.or_(pc.is_null(maps["of"]), pc.is_in(maps["of"], stays.combine_chunks())))
+    files: dict[str, bytes] = {}
+    for name, raw in chain.from_iterable(one.files.items() for one in own):
+        files[name] = joined_texts(name, files[name], raw) if name in files else raw
+    return SceneRecords(maps.sort_by("id"), files)
+
+
+def joined_texts(name: str, first: bytes, second: bytes) -> bytes:
+    """A JSON object, or lines, with what a later piece or shard has of the same file."""
+    return first[:-1] + b", " + second[1:] if name.endswith(".json") else first + second
 
 
 def load_of(sizes: Iterable[IntArray]) -> float:
@@ -254,21 +309,11 @@ def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def scene_records(asked: pa.Table, inputs: ReleaseInputs) -> SceneRecords | None:
-    """What the benchmark has to say of the scenes themselves."""
-    benchmark = inputs.benchmark
-    if benchmark.scene_records is None:
-        return None
-    return benchmark.scene_records(
-        inputs.whole_scenes(), benchmark.rules.model_validate(inputs.settings["rules"]), asked
-    )
-
-
 def release_tables(
-    sorted_out: SortedOut, inputs: ReleaseInputs, scenes: Sequence[AnyScene], records: SceneRecords | None
+    sorted_out: SortedOut, inputs: ReleaseInputs, scenes: Sequence[AnyScene]
 ) -> dict[tuple[str, str], pa.Table]:
     """All tables but the rejections, by folder and split."""
-    asked, held = sorted_out.kept, sorted_out.held
+    asked, held, records = sorted_out.kept, sorted_out.held, sorted_out.records
     blind, split = inputs.blind, inputs.split
     pruned = pruned_ids(asked, blind)
     public, own = inputs.benchmark.columns.table, inputs.benchmark.columns.splits
@@ -411,10 +456,19 @@ def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _reasons(rejected: pa.Table) -> dict[tuple[str, str], int]:
-    """Number of rejections by task and reason. Counted by Arrow: they are by far the most rows."""
-    counted = rejected.group_by(_COUNTED, use_threads=False).aggregate([([], "count_all")])
-    return {(row["task"], row["reason"]): row["count_all"] for row in counted.to_pylist()}
+def _counted(rejected: pa.Table) -> pa.Table:
+    """Numbers of rejections (`COUNTED`). Counted by Arrow: they are by far the most rows."""
+    counted = rejected.group_by(COUNTED.names[:3], use_threads=False).aggregate([([], "count_all")])
+    return counted.rename_columns(COUNTED.names)
+
+
+def _sums(counted: pa.Table, *by: str) -> list[dict[str, Any]]:
+    return counted.group_by([*by], use_threads=False).aggregate([("n", "sum")]).to_pylist()
+
+
+def _reasons(counted: pa.Table) -> Counter[tuple[str, str]]:
+    """Number of rejections by task and reason."""
+    return Counter({(row["task"], row["reason"]): row["n_sum"] for row in _sums(counted, "task", "reason")})
 
 
 def _in_budgets(found: pa.Table | None) -> dict[str, dict[str, dict[str, int]]]:
@@ -429,13 +483,13 @@ def _in_budgets(found: pa.Table | None) -> dict[str, dict[str, dict[str, int]]]:
     return counted
 
 
-def _silent(rejected: pa.Table, kept: pa.Table) -> dict[str, dict[str, int]]:
+def _silent(counted: pa.Table, kept: pa.Table) -> dict[str, dict[str, int]]:
     """Number of rejections by reason, the most frequent first, of each scene of which nothing is asked."""
-    bare = rejected.filter(pc.invert(pc.is_in(rejected["scene"], kept["scene"].combine_chunks().unique())))
+    bare = counted.filter(pc.invert(pc.is_in(counted["scene"], kept["scene"].combine_chunks().unique())))
     found: dict[str, dict[str, int]] = {}
-    counted = bare.group_by(["scene", "reason"]).aggregate([([], "count_all")]).to_pylist()
-    for row in sorted(counted, key=lambda row: (row["scene"], -row["count_all"], row["reason"])):
-        found.setdefault(row["scene"], {})[row["reason"]] = row["count_all"]
+    rows = _sums(bare, "scene", "reason")
+    for row in sorted(rows, key=lambda row: (row["scene"], -row["n_sum"], row["reason"])):
+        found.setdefault(row["scene"], {})[row["reason"]] = row["n_sum"]
     return found
 
 

@@ -55,6 +55,7 @@ REVIEW: Final = pa.schema(
         pa.field("mended_options", pa.list_(pa.string())),
     ]
 )
+BY_SCENE: Final = [("scene", "ascending"), ("id", "ascending")]  # the order of rejections
 _REMOVED: Final = pa.schema(fields_of(REJECTIONS, "id", "reason", "measured", "limit", "unit"))
 _KEPT: Final = ("accepted", "corrected", "mended")
 UNCHECKED_PROVENANCE: Final = "unchecked_provenance"  # configuration with what `provenance` says, of `UNCHECKED`
@@ -79,20 +80,16 @@ _STRESS: Final = pa.schema(
 )
 
 
-def split_by_verdict(asked: pa.Table, rejected: pa.Table, removed: pa.Table | None) -> tuple[pa.Table, pa.Table]:
-    """The questions that stay, and the rejections by scene and id; ``removed`` is that of `removed_blind`."""
+def split_by_verdict(asked: pa.Table, removed: pa.Table | None) -> tuple[pa.Table, pa.Table]:
+    """The questions that stay, and the rejections of others by scene and id; ``removed``: see `removed_blind`."""
     removed = pa.concat_tables([_unchecked(asked), *([] if removed is None else [removed])])
-    by_id = [("scene", "ascending"), ("id", "ascending")]
     place = pc.index_in(asked["id"], removed["id"].combine_chunks())
-    if place.null_count == asked.num_rows:
-        return asked, rejected.sort_by(by_id)
     dropped = asked.filter(pc.is_valid(place)).select(["id", "scene", "task", "operands"])
     reasons = removed.drop_columns("id").take(pc.drop_null(place))
     for name in reasons.column_names:
         dropped = dropped.append_column(name, reasons[name])
     dropped = dropped.append_column("role", pa.nulls(dropped.num_rows, pa.string()))
-    rejected = pa.concat_tables([rejected, dropped.select(REJECTIONS.names)])
-    return asked.filter(pc.is_null(place)), rejected.sort_by(by_id)
+    return asked.filter(pc.is_null(place)), dropped.select(REJECTIONS.names).sort_by(BY_SCENE)
 
 
 def budgets_table(asked: pa.Table) -> pa.Table:

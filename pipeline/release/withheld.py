@@ -26,12 +26,12 @@ from pipeline.core.tables import CHECKSUMS, check_files, sums_of
 from pipeline.core.templates import load_table
 from pipeline.questions.asking import AskedOf
 from pipeline.questions.published import published_rows
+from pipeline.release.contents import ZSTD_LEVEL
 from pipeline.release.media import link_or_copy
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
 from pipeline.release.released import checksums
 from pipeline.release.tables import COMMITMENTS, SCHEMA_METADATA, columns_of
 from pipeline.release.terms import TERMS_FILE
-from pipeline.release.writer import ZSTD_LEVEL
 
 NO_CONTACT: Final = "not stated yet (`export.contact`)."
 SALT: Final = "salt"  # column of the answers

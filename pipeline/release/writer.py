@@ -10,17 +10,20 @@ from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.benchmarks.benchmark import SceneRecords
 from pipeline.core.files import TEMPORARY, new_folder, sha256_of_file, sync_files, translate_os_errors, write_atomically
-from pipeline.core.identity import shards_for
-from pipeline.core.parquet import TableFile, read_table, shard_name, table_bytes
+from pipeline.core.identity import digest_of, shards_for
+from pipeline.core.parquet import TableFile, arrow_bytes, joined_files, read_table, shard_name, table_bytes
 from pipeline.core.tables import (
     CHECKSUMS,
     GUESSED,
@@ -34,17 +37,21 @@ from pipeline.core.tables import (
 )
 from pipeline.release.card import OVERVIEW_FILE, dataset_card
 from pipeline.release.contents import (
+    PIECES,
     ROW_BYTES,
     SHARD_ROWS,
+    ZSTD_LEVEL,
+    Piece,
     ReleaseInputs,
     SceneTotals,
     added,
     counts_of,
     example_questions,
+    piece_of,
     pruned_ids,
     refuse_repeated,
+    rejections_bytes,
     release_tables,
-    scene_records,
     sort_out,
     tiny_questions,
     verdicts_digest,
@@ -58,9 +65,10 @@ from pipeline.release.terms import TERMS_FILE, licences
 from pipeline.review.reviewed import Reviewed
 from pipeline.review.verdicts import STATES
 
-ZSTD_LEVEL: Final = 9
 _TINY: Final = ("data", TINY)
 _STATE: Final = "shard.json"
+_PIECES: Final = "pieces"  # folder of the shards'
+_FILES: Final = "files/"  # folder of a piece
 
 
 def write_release(
@@ -74,8 +82,9 @@ def write_release(
 
     One with more than ``most`` questions or ten times as many rejections, or more than `ROW_BYTES` times ``most`` bytes
     of either, is written in shards of the scenes (`identity.shard_of`), one held at a time: a table that is still
-    larger has a file for each shard, all others have one file. Rows go by shard, then by id. The number of shards, a
-    power of two, follows from these sums alone.
+    larger has a file for each shard, all others have one file. Rows go by shard, then by id; rejections by shard,
+    piece, scene and id, and behind them those by verdicts. The number of shards, a power of two, follows from these
+    sums alone. Of a shard that changed, only those `PIECES` are made again whose scenes did.
 
     Args:
         folder: of the release.
@@ -87,16 +96,21 @@ def write_release(
     """
     release, used = _Release(folder, whole, most), set[Path]()
     of = shards_for(whole.load / most)
+    pieces = _KeptPieces(shards / _PIECES, min(PIECES, shards_for(PIECES * whole.load / most)))
     if of == 1:
-        release.take(folder, _write_shard(folder, part(0, 1), 0, 1), 0, 1)
+        shard = _write_shard(folder, part(0, 1), 0, 1, pieces)
+        pieces.used |= {*shard.summary["pieces"]}
+        release.take(folder, shard, 0, 1)
     else:
         for number in range(of):
             inputs = part(number, of)
             place = shards / f"{number:05d}-of-{of:05d}.{inputs.key}"
-            shard = _load_kept(place, inputs) or _make(place, inputs, number, of)
+            shard = _load_kept(place, inputs) or _make(place, inputs, number, of, pieces)
+            pieces.used |= {*shard.summary["pieces"]}
             release.take(place, shard, number, of)
             used.add(place)
     written = release.finish()
+    pieces.remove_others()
     for old in [one for one in shards.glob("*-of-*.*") if one not in used]:
         shutil.rmtree(old, ignore_errors=True)
     return written
@@ -111,12 +125,71 @@ class _Shard(NamedTuple):
     offered: pa.Table  # for what is guessed
 
 
-def _make(place: Path, inputs: ReleaseInputs, number: int, of: int) -> _Shard:
+class _KeptPieces:
+    """The pieces of shards in a folder: archives, named by inputs and content, that are there whole or not at all.
+
+    Attributes:
+        per: how many a shard has, of those without scenes too.
+        used: the names of those that are needed.
+    """
+
+    def __init__(self, folder: Path, per: int) -> None:
+        self._folder, self.per = folder, per
+        self._there = {path.name.partition(".")[0]: path for path in folder.glob("*.*.zip")}
+        self.used = set[str]()
+
+    def take(self, inputs: ReleaseInputs) -> tuple[str, Piece]:
+        """A piece, which is made unless it is there, and its name."""
+        path = self._there.get(inputs.key, Path())
+        found = _read_piece(path)
+        if found is None:
+            found = piece_of(inputs)
+            raw = _piece_bytes(found)
+            path = self._folder / f"{inputs.key}.{digest_of(raw)}.zip"
+            write_atomically(path, raw, sync=False)
+        return path.name, found
+
+    def remove_others(self) -> None:
+        """Removes what no shard was made of, and what a killed process left."""
+        for path in [one for one in self._folder.glob("*") if one.name not in self.used]:
+            path.unlink(missing_ok=True)
+
+
+def _piece_bytes(piece: Piece) -> bytes:
+    members = {"asked": arrow_bytes(piece.asked), "counted": arrow_bytes(piece.counted)}
+    members |= {"rejected": piece.rejected, "nbytes": str(piece.nbytes).encode()}
+    if piece.records is not None:
+        members["maps"] = arrow_bytes(piece.records.maps)
+        members |= {f"{_FILES}{name}": raw for name, raw in piece.records.files.items()}
+    archive = BytesIO()
+    with ZipFile(archive, "w") as file:
+        for name, raw in members.items():
+            file.writestr(ZipInfo(name), raw)
+    return archive.getvalue()
+
+
+def _read_piece(path: Path) -> Piece | None:
+    """A piece that is there; None where there is none, or a damaged one."""
+    try:
+        raw = path.read_bytes()
+        if digest_of(raw) != path.name.split(".")[1]:  # damaged
+            return None
+        with ZipFile(BytesIO(raw)) as file:
+            members = {name: file.read(name) for name in file.namelist()}
+        tables = {name: read_table(members[name]) for name in ("asked", "counted", "maps") if name in members}
+        files = {name.removeprefix(_FILES): own for name, own in members.items() if name.startswith(_FILES)}
+        records = SceneRecords(tables["maps"], files) if "maps" in tables else None
+        return Piece(tables["asked"], tables["counted"], members["rejected"], int(members["nbytes"]), records)
+    except (OSError, BadZipFile, ValueError, LookupError):
+        return None
+
+
+def _make(place: Path, inputs: ReleaseInputs, number: int, of: int, pieces: _KeptPieces) -> _Shard:
     """Writes a shard, which is there whole or not at all."""
     made = place.with_name(f"{TEMPORARY}{place.name}")
     shutil.rmtree(place, ignore_errors=True)  # it is damaged, or of other replies
     with new_folder(made):
-        shard = _write_shard(made, inputs, number, of)
+        shard = _write_shard(made, inputs, number, of, pieces)
         for name, table in zip(_Shard._fields[1:], shard[1:], strict=True):
             write_atomically(made / f"{name}.parquet", table_bytes(table))
         state = shard.summary | {"verdicts": verdicts_digest(inputs, shard.offered["id"])}
@@ -138,22 +211,23 @@ def _load_kept(place: Path, inputs: ReleaseInputs) -> _Shard | None:
         return None
 
 
-def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int) -> _Shard:
+def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int, pieces: _KeptPieces) -> _Shard:
     """Writes the files of a shard."""
     name = f"rejected/{shard_name(inputs.split, number, of)}"
-    with TableFile(folder / name, REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
-        found = sort_out(inputs, rejected)
-        rejected.publish()
+    names, made_of = zip(*map(pieces.take, [*inputs.pieces(pieces.per)] or [inputs]), strict=True)
+    found, dropped = sort_out(made_of, inputs.blind.filtered)
+    rejected = joined_files([*(piece.rejected for piece in made_of), rejections_bytes(dropped)])
+    write_atomically(folder / name, rejected)
+    num_rejected = sum(pc.sum(piece.counted["n"]).as_py() or 0 for piece in made_of) + dropped.num_rows
     if of > 1 and inputs.blind.replies is not None:
         mine = pc.is_in(inputs.blind.replies["id"], found.offered["id"].combine_chunks())
         inputs = replace(inputs, blind=replace(inputs.blind, replies=inputs.blind.replies.filter(mine)))
     asked, benchmark = found.kept, inputs.benchmark
-    records = scene_records(asked, inputs)
     scenes, totals = list(inputs.scenes()), SceneTotals()
     worlds = {world.name: world for world in benchmark.worlds}
     for scene in scenes:
         totals.count(scene, worlds[scene.facts.world].known(scene))
-    tables = release_tables(found, inputs, scenes, records)
+    tables = release_tables(found, inputs, scenes)
     written = [_ReleaseTable(folder, key, table.schema) for key, table in tables.items()]
     for own in written:
         if own.name != _TINY:  # it is chosen among those of all shards
@@ -167,13 +241,14 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int) -> _
     for file, raw in chain(benchmark.pictures(shown, inputs.whole_scenes).items(), drawn):
         _write(folder, pictures, file, raw)
     of_scenes: dict[str, str] = {}
-    for file, raw in (records.files if records else {}).items():
+    for file, raw in (found.records.files if found.records else {}).items():
         _write(folder, of_scenes, file, raw)
     pictures |= place_media(folder, inputs.media(), kept)
     summary = {
-        "sums": dict(ChainMap({name: rejected.sha256}, pictures, of_scenes, *(own.files() for own in written))),
+        "sums": dict(ChainMap({name: _sha256(rejected)}, pictures, of_scenes, *(own.files() for own in written))),
         "tables": [[*own.name, own.num_rows, own.nbytes] for own in written],
-        "rejected": [rejected.num_rows, rejected.nbytes],
+        "rejected": [num_rejected, sum(piece.nbytes for piece in made_of) + dropped.nbytes],
+        "pieces": names,
         "pictures": sorted(pictures),
         "records": sorted(of_scenes),
         "scenes": totals.as_json(),

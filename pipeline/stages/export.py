@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
+_OF_PIECES: Final = ("describe", "select")  # the stages whose results a piece is made from
 _FILMED: Final = ("video", "bev_video", "clip")
 SHARDS: Final = "shards"  # folder of a build, beside its releases: those of large ones, for the next one
 GATES: Final = "gates"  # key of the configuration, and of the settings
@@ -112,11 +113,9 @@ def run(context: StageContext) -> bytes:
                     found[shard_of(unit, of)].setdefault(stage, []).append((unit, result))
         return [{stage: tuple(own) for stage, own in results.items()} for results in found]
 
-    def part(number: int, of: int) -> ReleaseInputs:
-        context.fence()
-        context.progress("shards", number + 1, of)
+    def some(number: int, of: int, of_key: Collection[str]) -> ReleaseInputs:
         own = replace(context, results=sharded(of)[number])
-        results = {stage: [(unit, one.digest) for unit, one in found] for stage, found in own.results.items()}
+        results = {name: [(unit, one.digest) for unit, one in own.results.get(name, ())] for name in of_key}
         return replace(
             whole,
             selected=lambda: own.tables("select"),
@@ -124,6 +123,16 @@ def run(context: StageContext) -> bytes:
             key=digest_of([code, whole.settings, results]),
             **_read_when_needed(own),
         )
+
+    def part(number: int, of: int) -> ReleaseInputs:
+        context.fence()
+        context.progress("shards", number + 1, of)
+
+        def pieces(per: int) -> Iterator[ReleaseInputs]:
+            numbers = range(number * per, (number + 1) * per)
+            return (some(one, of * per, _OF_PIECES) for one in numbers if sharded(of * per)[one])
+
+        return replace(some(number, of, context.results), pieces=pieces)
 
     def write(folder: Path) -> tuple[bytes, dict[str, str]]:
         return write_release(folder, whole, part, context.folder / SHARDS)

@@ -33,9 +33,9 @@ from pipeline.engine.manifest import MANIFEST_FILE, read_manifest
 from pipeline.engine.stage import STORE
 from pipeline.questions.arrays import ArrayTask
 from pipeline.reading.files import SceneFiles
-from pipeline.release.contents import ReleaseInputs, load_of
+from pipeline.release.contents import ZSTD_LEVEL, ReleaseInputs, load_of
 from pipeline.release.history import HISTORY_FILE, history
-from pipeline.release.writer import ZSTD_LEVEL, write_release
+from pipeline.release.writer import write_release
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.samples.panorama.towns import spots
 from pipeline.samples.panorama.write import place, write_panoramas

@@ -422,9 +422,10 @@ def test_counts_of_shards_are_added_and_those_of_budgets_and_silent_scenes_are_i
         {"128": {"t": {"": 1, "unseen": 1}}, "16": {"s": {"unseen": 1}, "t": {"": 2}}}
     )
     assert contents._in_budgets(None) == {}
-    rejected = [("b", "far"), ("b", "near"), ("a", "x"), ("b", "near"), ("c", "x"), ("b", "also")]
-    refused = pa.Table.from_pylist([{"scene": scene, "reason": reason} for scene, reason in rejected])
-    assert json.dumps(contents._silent(refused, pa.table({"scene": ["a"]}))) == json.dumps(
+    rows = [("b", "s", "far", 1), ("b", "s", "near", 1), ("a", "s", "x", 9), ("b", "t", "near", 1)]
+    rows += [("c", "t", "x", 1), ("b", "t", "also", 1)]
+    counted = pa.Table.from_pylist([dict(zip(contents.COUNTED.names, row, strict=True)) for row in rows])
+    assert json.dumps(contents._silent(counted, pa.table({"scene": ["a"]}))) == json.dumps(
         {"b": {"near": 2, "also": 1, "far": 1}, "c": {"x": 1}}
     )
 

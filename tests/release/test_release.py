@@ -329,7 +329,9 @@ def test_checksums_are_those_of_all_files(made: Build) -> None:
 def test_parquet_is_written_as_promised(made: Build) -> None:
     for name in ("data", "provenance", "rejected"):
         metadata = pq.ParquetFile(made.file(name)).metadata
-        assert metadata.num_row_groups == -(-metadata.num_rows // 10_000)
+        sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+        assert max(sizes) <= 10_000
+        assert len(sizes) == -(-metadata.num_rows // 10_000) or name == "rejected", "which has a few scenes in each"
         column = metadata.row_group(0).column(0)
         assert column.compression == "ZSTD"
         assert column.has_column_index

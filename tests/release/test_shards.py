@@ -16,6 +16,7 @@ import yaml
 
 from flows.cli.builds import questions_in
 from pipeline.benchmarks.registry import BENCHMARKS
+from pipeline.core.files import TEMPORARY
 from pipeline.core.identity import shard_of, shards_for
 from pipeline.core.parquet import files_of, read_files, released_files
 from pipeline.core.tables import SELECTED, rejected_in, selected_bytes, selected_questions, sizes_in
@@ -193,11 +194,11 @@ def test_a_build_killed_between_two_shards_goes_on_and_only_changed_shards_are_w
     added: list[int] = []
     plain = writer._write_shard
 
-    def add(folder: Path, inputs: Any, number: int, of: int) -> Any:
+    def add(folder: Path, inputs: Any, number: int, of: int, pieces: Any) -> Any:
         added.append(number)
         if kill and number == 1:
             raise KeyboardInterrupt
-        return plain(folder, inputs, number, of)
+        return plain(folder, inputs, number, of, pieces)
 
     monkeypatch.setattr(writer, "write_release", partial(write_release, most=MOST))
     monkeypatch.setattr(writer, "_write_shard", add)
@@ -232,7 +233,7 @@ def test_a_build_killed_between_two_shards_goes_on_and_only_changed_shards_are_w
     part, other_part = (read_release(folder, VSI.all_columns, found) for folder in (older, newer))
     assert compared(part, other_part) == compared(one, other) != []
     assert (part.size, part.num_scenes) == (len(one.questions), len({q.scene for q in one.questions.values()}))
-    assert len([*(out / "shards").iterdir()]) == of, "no others are kept"
+    assert len([*(out / "shards").glob("*-of-*")]) == of, "no others are kept"
     damaged = released_files(out / "release" / "rejected")[mine]
     damaged.write_bytes(damaged.read_bytes()[:-1])  # the same file on the disk as in the shard
     added.clear()
@@ -240,6 +241,55 @@ def test_a_build_killed_between_two_shards_goes_on_and_only_changed_shards_are_w
     assert added == [mine], "what is damaged is made again"
     Builder(config_of(out.parent / "moved", **TASKS, select=config.select.model_dump()), out.parent / "other").build()
     assert release_of(out) == release_of(out.parent / "other")
+
+
+@pytest.mark.slow
+def test_of_a_shard_that_changed_only_pieces_whose_scenes_changed_or_that_are_damaged_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four shards of some five scenes, built anew, after a kill between pieces, after a change, and after damage."""
+    scenes = perturbed({plan.name: sample_scene(plan) for plan in PLANS}, 20)
+    monkeypatch.setattr(writer, "write_release", partial(write_release, most=280))
+    plain, made = contents.piece_of, list[list[str]]()
+
+    def piece_of(inputs: Any) -> Any:
+        found = plain(inputs)
+        made.append(found.counted["scene"].unique().to_pylist())
+        if len(made) == limit:
+            raise KeyboardInterrupt
+        return found
+
+    def built_from(out: str) -> dict[str, bytes]:
+        made.clear()
+        write_scenes(tmp_path / "meta" / "one.json", scenes)
+        Builder(config_of(tmp_path / "meta", **TASKS), tmp_path / out).build()
+        return release_of(tmp_path / out)
+
+    limit = 4
+    (tmp_path / "meta").mkdir()
+    monkeypatch.setattr(writer, "piece_of", piece_of)
+    with pytest.raises(KeyboardInterrupt):
+        built_from("out")
+    folder, limit = tmp_path / "out" / "shards" / "pieces", -1
+    assert len([*folder.iterdir()]) == 3, "what was made before the kill is there"
+    (folder / f"{TEMPORARY}killed").write_bytes(b"half of a piece")
+    first = built_from("out")
+    assert len([name for name in first if name.startswith("rejected/")]) == 4
+    pieces = {path.name for path in folder.iterdir()}
+    assert 10 < len(pieces) == len(made) + 3, "and is taken; nothing is left of what was killed"
+    name = min(scenes)
+    next(iter(scenes[name]["object_bbox"].values()))[0]["centroid"][0] += 0.25
+    changed = built_from("out")
+    assert [f"{scenes[name]['dataset']}/{name}" in own for own in made] == [True]
+    assert len(pieces & {path.name for path in folder.iterdir()}) == len(pieces) - 1
+    one, other, third = sorted(folder.iterdir())[:3]
+    one.write_bytes(one.read_bytes()[:-1])
+    other.write_bytes(third.read_bytes())
+    for path in (tmp_path / "out" / "releases", *folder.parent.glob("*-of-*")):
+        shutil.rmtree(path)
+    assert built_from("out") == changed != first
+    assert len(made) == 2, "what is damaged"
+    assert built_from("anew") == changed
 
 
 def test_what_scenes_come_to_is_the_same_whatever_shard_they_are_in() -> None:
