@@ -12,6 +12,7 @@ from rich.table import Table
 from flows.cli.output import build_tables as show
 from flows.cli.output.console import console
 from flows.cli.output.tables import numbers, print_listings, print_table, table_writer
+from flows.cli.release_reader import refuse_other
 from pipeline.benchmarks.benchmark import Audit, FromMetadata
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.arguments import nearest_of
@@ -33,6 +34,7 @@ def audit(
     """Examines a published question file, and says where it differs; False where some of its rows were left out."""
     write = table_writer(out) if out else None
     how = _chosen(name)
+    refuse_other(name, questions, questions)
     if how.metadata:
         scenes, rules = _metadata(name, how.metadata, meta, profile)
         found = how.examine(questions, ExaminationInputs(scenes, profile or PROFILE, rules, split))
@@ -53,6 +55,7 @@ def audit(
 def coverage(name: str, meta: Path, questions: Path, profile: str | None) -> None:
     """Checks that the candidates, before caps, contain the published questions and contradict none."""
     how = _chosen(name).metadata
+    refuse_other(name, questions, questions)
     if how is None:
         raise ConfigError(f"questions of {name} are examined alone: there is nothing that could contain them")
     scenes, rules = _metadata(name, how, meta, profile)

@@ -23,6 +23,8 @@ from pipeline.stages.registry import STAGES
 
 def show_builds(folder: Path) -> None:
     """A row for each build: when it was last started, its scenes, its questions and how it stands."""
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: no such folder; give one with builds, such as outputs")
     table = Table("build", "started, UTC", *numbers("scenes", "questions"), "state", box=None)
     for build in sorted({path.parent for name in (SAVED_FILE, UNFINISHED_FILE) for path in folder.glob(f"*/{name}")}):
         table.add_row(*_row(build))

@@ -10,9 +10,11 @@ from rich.table import Table
 
 from flows.cli.output.console import console, count_of
 from flows.cli.output.tables import numbers, print_table, sentences
+from flows.cli.release_reader import name_of_release
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
+from pipeline.core.tables import CHECKSUMS
 from pipeline.engine.change_causes import ReleaseLineage, read_release_lineage, with_causes
 from pipeline.engine.manifest import MANIFEST_FILE
 from pipeline.questions.published import Columns
@@ -44,6 +46,9 @@ def diff(folders: Sequence[Path], since: str | None, out: Path | None, *, waitin
         out = out or folders[0] / DIFF
     else:
         before, after = folders
+        own, other = map(name_of_release, folders)
+        if own != other:
+            raise ConfigError(f"{before} holds questions of {own}, {after} those of {other}; give two of one benchmark")
         out = out or Path(DIFF)
     report = report_of(before, after, f"Changes in {folders[-1].name if len(folders) == 1 else after.name}")
     for name, raw in (("diff.html", page(report)), ("diff.md", markdown(report)), ("diff.parquet", table(report))):
@@ -108,7 +113,8 @@ def _last_two(build: Path, since: str | None) -> tuple[Path, Path]:
     kept = [one.name for one in history(build)]
     home = build / RELEASES
     if not kept:
-        raise ConfigError(f"{build}: no release here; build first, or give two release folders")
+        found = "one release" if (build / CHECKSUMS).is_file() else "no release here"
+        raise ConfigError(f"{build}: {found}; give a build that has released, or two release folders")
     if since is not None:
         if since not in kept[:-1]:
             known = ", ".join(kept[:-1]) or "none"

@@ -30,6 +30,8 @@ def check(roots: Mapping[str, Path], folder: Path | None) -> bool:
     Those of ``folder`` come before the shipped ones.
     """
     entries = read_fixes([SHIPPED, *([folder] if folder else [])], FIXES)
+    if folder and all(entry.file.parent != folder for entry in entries):
+        raise ConfigError(f"{folder}: no fix here; give the folder that holds your DATASET.yaml files")
     entries.sort(key=lambda entry: entry.file.parent == SHIPPED)
     scenes, datasets, faults = _scenes(roots, {entry.scene for entry in entries})
     rows = [(entry, _verdict(entry, entries, scenes, datasets, faults)) for entry in entries]

@@ -17,6 +17,7 @@ from rich.style import Style
 from rich.table import Table
 
 from flows.cli.output.console import console
+from flows.cli.release_reader import refuse_other
 from flows.cli.trace import facts_of_build
 from flows.orchestration.roots import roots_of
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
@@ -44,6 +45,7 @@ ROAM_HELP: Final = f"{MOVES} · s: what is in view · t TARGET | CATEGORY | QUES
 ASK_HELP: Final = ("?", "h", "help")
 SEEN_MOST: Final = 12  # things in view that are listed
 SHOWN_COLUMNS: Final = 100
+_CITIES: Final = "play takes tasks of cities"
 _COMPASS: Final = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
 
 
@@ -64,12 +66,17 @@ def play(
     if (questions is None) != (root is None):
         raise ConfigError("--questions and --root go together: tasks, and the cities that they are set in")
     if questions is not None and root is not None:
+        refuse_other("cityeqa", questions, questions, _CITIES)
         task = _task(question, [questions])
         wanted = task.rest.get("city")
         said = f"is set in {wanted!r}" if wanted else "does not say its city (column city)"
         city = _city_in(root, wanted, f"task {task.id} {said}")
     else:
-        task = _task(question, sorted((build / "release" / "data").glob("*.parquet")))
+        paths = sorted((build / "release" / "data").glob("*.parquet"))
+        if not paths:
+            raise ConfigError(f"{build}: no release here; give a build's folder, or --questions and --root")
+        refuse_other("cityeqa", paths[0], build, _CITIES)
+        task = _task(question, paths)
         city = _mapped(facts_of_build(task.id, build), f"the city of task {task.id}")
     walk = Walkway(FreeSpace(city), task.initial)
     console.print(f"\n{task.question}", style="bold")
@@ -203,8 +210,6 @@ def _task(question: str, paths: list[Path]) -> ReleasedTask:
         found = next((task for task in tasks if str(task.id) == question), None)
         if found is not None:
             return found
-    if not paths:
-        raise ConfigError("no release: build first, or give --questions and --root")
     raise ConfigError(f"no task {question} in {', '.join(map(str, paths))}; scan2qa gallery shows tasks with their ids")
 
 

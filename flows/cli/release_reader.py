@@ -174,12 +174,19 @@ def full_split(release: Path) -> list[Path]:
 def _alone(folder: Path) -> ReleaseReader:
     sums = sums_of(folder)
     check_files(folder, sums, sums)
+    name = name_of_release(folder)
+    return ReleaseReader(folder, folder, BENCHMARKS[name], f"{BENCHMARKS[name].title}: {folder.name}", {}, None)
+
+
+def name_of_release(folder: Path) -> str:
+    """The benchmark of a release. Raises ConfigError for a folder that is none, and for columns of none known."""
+    sums_of(folder)
     path = full_split(folder)[0]
     check_version(path)
     name = _name_of(path, BENCHMARKS)
     if name is None:
         raise ConfigError(f"{path}: has the columns of no known benchmark; use the scan2qa that made it")
-    return ReleaseReader(folder, folder, BENCHMARKS[name], f"{BENCHMARKS[name].title}: {folder.name}", {}, None)
+    return name
 
 
 def split_for(name: str, release: Path, split: str | None) -> Split:
@@ -187,15 +194,25 @@ def split_for(name: str, release: Path, split: str | None) -> Split:
     from pipeline.scoring.score import split_of  # with pandas, which takes a third of a second
 
     found = split_of(release, split)
-    other = _name_of(files_of(found.questions)[0], (name, *BENCHMARKS))
-    if other not in {None, name}:
-        raise ConfigError(f"{release} holds questions of {other}, not of {name}: write {other} in place of {name}")
+    refuse_other(name, files_of(found.questions)[0], release)
     return found
 
 
+def refuse_other(name: str, table: Path, where: Path, remedy: str = "") -> None:
+    """Raises ConfigError, naming ``where``, for a Parquet table with the columns of a benchmark other than ``name``."""
+    other = _name_of(table, (name, *BENCHMARKS))
+    if other not in {None, name}:
+        raise ConfigError(
+            f"{where} holds questions of {other}, not of {name}: {remedy or f'write {other} in place of {name}'}"
+        )
+
+
 def _name_of(table: Path, names: Iterable[str]) -> str | None:
-    """The benchmark that has the columns of a table; None: none of these."""
-    own = pq.read_schema(table).names
+    """The benchmark that has the columns of a table; None: none of these, or no Parquet, which its reader refuses."""
+    try:
+        own = pq.read_schema(table).names
+    except (OSError, pa.ArrowException):
+        return None
     return next((name for name in names if any(c.schema.names == own for c in BENCHMARKS[name].all_columns)), None)
 
 

@@ -15,7 +15,7 @@ from flows.cli.models import model_session
 from flows.cli.output.build_tables import NAMED
 from flows.cli.output.console import console, count_of, print_json, print_wrapped
 from flows.cli.output.tables import FORMS, print_listing, print_listings, table_writer
-from flows.cli.release_reader import split_for
+from flows.cli.release_reader import refuse_other, split_for
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import write_atomically
@@ -69,6 +69,8 @@ def score(
     file = source.questions if source else questions
     if file is None or (source is None and release is not None):
         raise ConfigError("say what was asked: a release with --release, or a file of questions with --questions")
+    if source is None:
+        refuse_other(name, file, file)
     if answers is not None and release is None:
         raise ConfigError("--answers are those that --release withholds")
     with _judge(how.judge(chosen), out, limit_cost) as ask, with_answers(file, release, answers) as file:

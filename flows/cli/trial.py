@@ -75,7 +75,8 @@ def _print_score(answers: Path, key: Path, released: list[Published]) -> bytes:
     try:
         raw = answers.read_bytes(), key.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{error.filename}: cannot be read ({error.strerror})") from error
+        remedy = "write the sheet first, without --answers" if Path(error.filename) == key else "check the path"
+        raise ConfigError(f"{error.filename}: cannot be read ({error.strerror}); {remedy}") from error
     scores: dict[str, list[float | None]] = defaultdict(list)
     wrong = Table(*sentences("number", "task", "answered", "reference"), title="Not right")
     found = marked(*raw, released)

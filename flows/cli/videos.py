@@ -195,7 +195,10 @@ def _rows_beside(videos: Path, release: Path | None, table: str) -> list[dict[st
     """The rows of a table of a release, which lies beside its videos where no other is named. Raises ConfigError."""
     if not videos.is_dir():
         raise ConfigError(f"{videos}: is no folder; give the one with the videos, such as outputs/BUILD/videos")
-    return released_rows(release or videos.absolute().parent / "release", table)
+    beside = videos.absolute().parent / "release"
+    if release is None and not beside.is_dir():
+        raise ConfigError(f"{videos}: no folder release beside it; give the release with --release")
+    return released_rows(release or beside, table)
 
 
 def released_rows(folder: Path, table: str) -> list[dict[str, Any]]:

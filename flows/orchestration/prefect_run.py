@@ -228,9 +228,6 @@ def schedule(request: BuildRequest, cron: str, zone: str) -> None:
 
     Raises ConfigError at once for what would else fail at night: no server, no such root, a wrong key.
     """
-    if not is_kept():
-        remedy = "run `prefect server start`, then `prefect config set PREFECT_API_URL=http://127.0.0.1:4200/api`"
-        raise ConfigError(f"a schedule needs a Prefect server that is kept running: {remedy}")
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "INFO")  # of the processes that it starts
     from prefect.schedules import Cron
     from prefect.types.entrypoint import EntrypointType
@@ -245,6 +242,9 @@ def schedule(request: BuildRequest, cron: str, zone: str) -> None:
     if zone not in available_timezones():
         near = get_close_matches(zone, available_timezones(), 1) or ["Europe/Berlin"]
         raise ConfigError(f"--zone {zone!r} is no time zone of the IANA database, such as {near[0]}")
+    if not is_kept():
+        remedy = "run `prefect server start`, then `prefect config set PREFECT_API_URL=http://127.0.0.1:4200/api`"
+        raise ConfigError(f"a schedule needs a Prefect server that is kept running: {remedy}")
     resolved = resolve_build(request, write=True)
     check(resolved)
     spare_loopback(os.environ)

@@ -64,7 +64,8 @@ def withhold(benchmark: Benchmark[Any, Any], questions: Path, release: Path, to:
     key, split = table.schema.names[0], paths[0].name.partition("-0")[0]
     kept = set(load_table("card/withheld")["asked"][benchmark.name])
     held = [name for name in table.column_names if name not in kept]
-    salted = _by_id([answers], key, SALT) if answers.exists() else {}
+    old = _answers(answers, key, "give a new file with --answers") if answers.exists() else None
+    salted = {} if old is None else dict(zip(map(str, old[key].to_pylist()), old[SALT].to_pylist(), strict=True))
     ids = [str(one) for one in table[key].to_pylist()]
     salts = [salted.get(one) or secrets.token_hex(_SALT_BYTES) for one in ids]
     private = table.select([key, *held]).append_column(SALT, pa.array(salts, pa.string()))
@@ -112,13 +113,8 @@ def restored(questions: Path, release: Path, answers: Path) -> pa.Table:
     if not sums.keys() >= {*files}:
         raise ConfigError(f"{release}: has no {COMMITMENTS}/ for {questions.name}: its answers are not withheld")
     check_files(release, sums, files)
-    try:
-        private = pq.read_table(answers)
-    except (OSError, pa.ArrowException) as error:
-        raise ConfigError(f"{answers}: cannot be read as Parquet ({error}); give the file that came with it") from error
-    if not {key, SALT} <= set(private.column_names):
-        raise ConfigError(f"{answers}: has no columns {key} and {SALT}; give the answers of this release")
-    promised = _by_id([release / file for file in files], "id", "sha256")
+    private = _answers(answers, key, "give the answers of this release")
+    promised = {str(row["id"]): row["sha256"] for row in read_files([release / f for f in files]).to_pylist()}
     found = {row["id"]: row["sha256"] for row in _commitments(private, key)}
     other = next((one for one, digest in promised.items() if found.get(one) != digest), None)
     if other is not None:
@@ -159,8 +155,15 @@ def _commitments(private: pa.Table, key: str) -> list[dict[str, str]]:
     return found
 
 
-def _by_id(paths: Sequence[Path], key: str, column: str) -> dict[str, str]:
-    return {str(row[key]): row[column] for row in read_files(paths, [key, column]).to_pylist()}
+def _answers(file: Path, key: str, remedy: str) -> pa.Table:
+    """A file of answers. Raises ConfigError, with the remedy, for anything else."""
+    try:
+        private = pq.read_table(file)
+    except (OSError, pa.ArrowException) as error:
+        raise ConfigError(f"{file}: cannot be read as Parquet ({error}); {remedy}") from error
+    if not {key, SALT} <= set(private.column_names):
+        raise ConfigError(f"{file}: has no columns {key} and {SALT}; {remedy}")
+    return private
 
 
 def _refuse_telling(questions: Path, public: pa.Table, private: pa.Table, benchmark: Benchmark[Any, Any]) -> None:

@@ -121,8 +121,14 @@ def _text(raw: bytes) -> str:
 
 def _table(raw: bytes, **how: Any) -> list[Any]:
     """All cells as text, so that "NA" and "007" stay what they are; empty ones None."""
-    text = io.StringIO(_text(raw), newline="")
-    return _rows_by_name(pd.read_csv(text, dtype=str, keep_default_na=False, header=None, **how))
+    text = _text(raw)
+    head = text.lstrip().partition("\n")[0]
+    if not head:
+        raise ValueError("it is empty")
+    if not how and "," not in head and (mark := next((mark for mark in ";\t" if mark in head), None)):
+        raise ValueError(f"its cells are separated by {mark!r}; write a .csv with commas, or a .tsv with tabs")
+    file = io.StringIO(text, newline="")
+    return _rows_by_name(pd.read_csv(file, dtype=str, keep_default_na=False, header=None, **how))
 
 
 def _xlsx(raw: bytes) -> list[Any]:

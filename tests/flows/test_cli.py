@@ -342,6 +342,7 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
         (["review", "tests"], 2, ["tests holds no build: build first"]),
         (["gallery", "outputs/vsl"], 2, ["'outputs/vsl' is no build and no folder; did you mean vsi?"]),
         (["diff", "vsl"], 2, ["'vsl' is no build and no folder; did you mean vsi?"]),
+        (["fix", "check", "--folder", "tests"], 2, ["tests: no fix here; give the folder that holds"]),
         (["build", "vsi", "--root", "vsi_meta=/no/such"], 2, ["/no/such: no such folder", "--root"]),
         (["build", "vsi", "--root", "vsi_meta=/no/[/b]"], 2, ["/no/[/b]: no such folder"]),
         (["build", "vsi", "--root", "/data"], 2, ["--root /data: write it as reader=folder", "vsi_meta"]),

@@ -232,6 +232,7 @@ def test_a_damaged_file_is_said(text: str, scan2qa: Cli, root: str, out: Path) -
 
 def test_builds_are_listed(scan2qa: Cli, root: str, tmp_path: Path) -> None:
     assert "No builds in" in scan2qa("builds", tmp_path).out
+    assert scan2qa("builds", tmp_path / "none").code == 2
     scan2qa("build", "vsi", "--root", root, "--out", tmp_path / "mine")
     (line,) = [line for line in scan2qa("builds", tmp_path).out.splitlines() if "mine" in line]
     assert line.split()[-3:] == ["3", str(len(released(tmp_path / "mine"))), "complete"]

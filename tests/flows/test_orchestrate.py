@@ -138,6 +138,8 @@ def test_a_schedule_needs_a_server_that_is_kept(scan2qa: Cli, tmp_path: Path, mo
     run = scan2qa("schedule", "vsi", "--out", tmp_path / "out")
     assert run.code == 2
     assert "a schedule needs a Prefect server that is kept running: run `prefect server start`" in run.err
+    run = scan2qa("schedule", "vsi", "--out", tmp_path / "out", "--cron", "0 3 * *")
+    assert (run.code, "--cron '0 3 * *' in" in run.err) == (2, True)
 
 
 def test_a_run_by_the_clock_that_meets_a_build_by_hand_says_so_and_changes_nothing(

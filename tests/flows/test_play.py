@@ -100,7 +100,7 @@ def test_nothing_is_written_without_an_answer(
 def test_wrong_calls(scan2qa: Cli, given: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     typed(monkeypatch, "a blue")
     run = scan2qa("play", tmp_path, "5")
-    assert (run.code, "no release: build first" in run.err) == (2, True)
+    assert (run.code, f"{tmp_path}: no release here; give a build's folder" in run.err) == (2, True)
     run = scan2qa("play", "cityeqa", "5", *given[:2])
     assert (run.code, "go together" in run.err) == (2, True)
     run = scan2qa("play", "cityeqa", "6", *given)

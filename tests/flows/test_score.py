@@ -215,6 +215,9 @@ def test_questions_of_another_benchmark_are_refused(other: str, scan2qa: Cli, tm
     run = scan2qa("score", other, said(tmp_path / "p.jsonl", {1: "B"}), "--release", release)
     assert run.code == 2
     assert f"holds questions of vsi, not of {other}: write vsi in place of {other}" in run.err
+    file = sorted((release / "data").glob("*.parquet"))[0]
+    run = scan2qa("score", other, said(tmp_path / "p.jsonl", {1: "B"}), "--questions", file)
+    assert f"{file} holds questions of vsi, not of {other}: write vsi in place of {other}" in run.err
 
 
 @pytest.mark.parametrize(

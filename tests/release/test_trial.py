@@ -90,10 +90,12 @@ def test_the_command_writes_and_marks(tmp_path: Path) -> None:
     (tmp_path / "videos" / "made").mkdir(parents=True)
     for room in range(3):
         (tmp_path / "videos" / "made" / f"room{room}.mp4").touch()
+    early = str(run(app, ["trial", str(tmp_path), "--answers", __file__]).exception)
+    assert early.endswith("; write the sheet first, without --answers")
     written = run(app, ["trial", str(tmp_path), "--questions", "5"])
     assert written.exit_code == 0, written.output
     gone = str(run(app, ["trial", str(tmp_path), "--answers", "gone.csv"]).exception)
-    assert gone == "gone.csv: cannot be read (No such file or directory)"
+    assert gone == "gone.csv: cannot be read (No such file or directory); check the path"
     sheet = tmp_path / "trial" / "answers.csv"
     sheet.write_text(sheet.read_text().replace(f'{CHOICES[-1]}",', f'{CHOICES[-1]}",B').replace("back,\n", "back,B\n"))
     shown = run(app, ["trial", str(tmp_path), "--answers", str(sheet)])

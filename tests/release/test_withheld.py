@@ -178,6 +178,10 @@ def test_what_would_tell_an_answer_is_refused(
     assert told in run.err
     other = scan2qa("withhold", "cityeqa", release, "--to", tmp_path / "city", "--answers", tmp_path / "city.parquet")
     assert (other.code, "holds questions of vsi, not of cityeqa" in other.err) == (2, True)
+    (old := tmp_path / "old.csv").write_text("id,answer\n")
+    other = scan2qa("withhold", "vsi", release, "--to", tmp_path / "more", "--answers", old)
+    assert (other.code, f"{old}: cannot be read as Parquet" in other.err) == (2, True)
+    assert other.err.endswith("; give a new file with --answers\n")
 
 
 def test_what_a_name_may_hold_by_chance_tells_nothing() -> None:

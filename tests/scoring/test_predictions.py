@@ -125,7 +125,9 @@ def test_forms_are_not_mixed(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("p.txt", "id,answer", "results are read as .csv, .tsv, .xlsx"),
-        ("p.csv", "", "cannot be read as .csv: No columns"),
+        ("p.csv", "\n", "cannot be read as .csv: it is empty$"),
+        ("p.csv", "id;answer\n1;2,5\n", "cells are separated by ';'; write a .csv with commas, or a .tsv with tabs"),
+        ("p.csv", "id\tanswer\n1\t2\n", r"cells are separated by '\\t'"),
         ("p.csv", "id,answer\n", "holds no answers"),
         ("p.csv", "doc_id,target\n1,2\n", "row 1: its columns are doc_id, target; give columns id and answer"),
         ("p.csv", "id,answer\n,B\n", "row 1: id is None; give the question's id"),

@@ -29,7 +29,6 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
-from pipeline.core.errors import RawDataError
 from pipeline.core.files import open_file
 from pipeline.core.findings import doubt, note
 from pipeline.core.schema import Finding
@@ -46,6 +45,7 @@ from pipeline.formats.logs.log import (
     file_bytes,
     last_known,
     no_position,
+    unreadable,
 )
 
 _MAGIC: Final = b"DEVC\0"
@@ -130,7 +130,7 @@ def _head(path: Path) -> bytes:
         with open_file(path) as file:
             return file.read(8)
     except OSError as error:
-        raise RawDataError(path, "unreadable", error.strerror or str(error), "check the path and its rights") from error
+        raise unreadable(path, error) from error
 
 
 def _is_payload(raw: bytes) -> bool:

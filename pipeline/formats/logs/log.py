@@ -132,12 +132,17 @@ class DamagedBytes(NamedTuple):
     stop: int
 
 
+def unreadable(path: Path, error: OSError) -> RawDataError:
+    """What to raise for a file or folder that the system does not let read."""
+    return RawDataError(path, "unreadable", error.strerror or str(error), "check the path and its rights")
+
+
 def file_bytes(path: Path) -> bytes:
     """The whole file. Raises RawDataError if it cannot be read or is empty."""
     try:
         content = read_file(path)
     except OSError as error:
-        raise RawDataError(path, "unreadable", error.strerror or str(error), "check the path and its rights") from error
+        raise unreadable(path, error) from error
     if not content:
         raise RawDataError(path, "empty", "the file has 0 bytes", "copy the log from the drone again")
     return content

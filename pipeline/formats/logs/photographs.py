@@ -17,7 +17,7 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file
 from pipeline.core.findings import note
 from pipeline.formats.logs.frames import flu_to_enu, quaternion
-from pipeline.formats.logs.log import Log, Series, finite, to_numbers
+from pipeline.formats.logs.log import Log, Series, finite, to_numbers, unreadable
 from pipeline.formats.picture_tags import BrokenTagsError, Exif, drone_tags_of
 
 PICTURE_SUFFIXES: Final = (".jpg", ".jpeg")
@@ -34,9 +34,7 @@ def photographs(folder: Path) -> list[Path]:
     try:
         there = [p for p in folder.iterdir() if p.suffix.lower() in PICTURE_SUFFIXES and not p.name.startswith(".")]
     except OSError as error:
-        raise RawDataError(
-            folder, "unreadable", error.strerror or str(error), "check the path and its rights"
-        ) from error
+        raise unreadable(folder, error) from error
     return sorted(there)[:PICTURES_MAX]
 
 
