@@ -89,7 +89,7 @@ def starts(view: CityView, raw: RawQuestion, pose: FloatArray) -> tuple[list[Sta
 def is_open(view: CityView, poses: FloatArray) -> BoolArray:
     """Whether a body can be at places (n, 6), and no building is below it: the text says what lies about a building."""
     out = view.free.free(poses[:, :3])
-    points = shapely.points(poses[:, :2])
+    points = shapely.points(poses[:, 0], poses[:, 1])
     place, thing = view.query.relations.tree.query(points, predicate="dwithin", distance=view.rules.body_m)
     out[place[view.query.is_building[thing]]] = False
     return out
@@ -229,7 +229,7 @@ def _chain(
     legs = tuple(Hop(d, phrase) for d, phrase in zip(route.directions, called, strict=True))
     words = ["", *best.get((route.landmarks[0], route.directions[0]), ())]
     word = words[int(rng.integers(len(words)))]
-    if word and view.query.is_building[route.landmarks[0]] and (len(legs) == 1 or Phrase(BUILDING) not in called[1:]):
+    if word and view.query.is_building[route.landmarks[0]] and Phrase(BUILDING) not in called[1:]:
         legs = (Hop(route.directions[0], Phrase(BUILDING), word), *legs[1:])
     way = RouteQuery(float(start.pose[0]), float(start.pose[1]), legs)
     text = worded(way, raw)

@@ -10,11 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, _drawn, in_view, is_open, made
+from pipeline.benchmarks.cityeqa.extra_starts import (
+    Start,
+    StartChain,
+    StartRoute,
+    _drawn,
+    _routes,
+    _superlatives,
+    in_view,
+    is_open,
+    made,
+    starts,
+)
 from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle, SolvedPath, _steps, _stops_along
 from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import one_way
 from pipeline.benchmarks.cityeqa.rules import CityRules
+from pipeline.benchmarks.cityeqa.tasks.base import written
 from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, FRONT, RELATIONS, Phrase
@@ -152,6 +164,8 @@ def test_a_question_of_people_in_a_category_that_is_none_and_about_what_cannot_b
         RawTask(id="hid", category="World Knowledge", target="t", point=(70.0, 59.9, 0.0), **asked),
     )
     facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("t", 70.0, noun="bank", facing_deg=None), tasks=tasks)
+    (raw,) = written(CityView(scene(facts), RULES.model_copy(update={"pixels_min": 40})), "World Knowledge")
+    assert (raw.operands, raw.pixels_min) == (("t", "hid"), 10)  # a quarter of what generated ones need
     found = refusals(facts, "Object Recognition", "category_unknown")
     assert {row[1:] for row in found} == {(0.0, 1.0)}
     assert refusals(facts, "World Knowledge", "extent_unknown") == {("written t hid", 1.0, 0.0)}
@@ -275,6 +289,14 @@ def test_places_that_are_free_and_from_where_the_target_is_seen() -> None:
     poses = np.column_stack([np.array(at), np.full(len(at), 6.0), np.zeros((len(at), 3))])
     assert is_open(view, poses).tolist() == [True, False, True, False, True, True, True, True, False, True]
     assert in_view(view, poses[[0, 2, 5, 6, 7, 9]], 0).tolist() == [True, True, True, False, False, True]
+    raw: Any = SimpleNamespace(key=("a", "b"), target=0)
+    from_all = CityView(scene(facts), RULES.model_copy(update={"hidden_at_start": False}))
+    found, drawn = starts(from_all, raw, np.array([25.5, 25.5, 6.0, 0.0, 0.0, 90.0]))
+    kept = np.array([start.pose for start in found])
+    assert 2 <= len(kept) < is_open(view, drawn).sum(), "some lie behind the wall, or outside"
+    assert (kept[:, 0] < 70.5).all()
+    assert (kept[:, 2:] == [6, 0, 0, 0]).all(), "as high as where the answer is seen"
+    assert starts(view, raw, np.array([25.5, 25.5, 6.0, 0.0, 0.0, 90.0]))[0] == [], "all see it"
 
 
 def test_a_task_that_is_solved_by_hand() -> None:
@@ -331,3 +353,42 @@ def test_a_sign_is_read_from_near_and_from_before_it() -> None:
     assert [own["seen_edge_on"].value for own in told] == pytest.approx([59.0, 61.0])
     assert [own["seen_edge_on"].holds for own in told] == [True, False]
     assert told[0]["letters_too_small"].value == pytest.approx(320 * 0.5 * math.cos(math.radians(59)) / 10)
+
+
+@pytest.mark.parametrize(
+    ("low_m", "high_m", "away_m", "told"),
+    [
+        ([12.0, 10.0], [12.0, 10.0], [20.0, 21.0], [("tallest", 8)]),
+        ([11.9, 10.0], [11.9, 10.0], [20.0, 21.0], []),
+        ([12.0, 9.0], [12.0, 10.1], [20.0, 21.0], []),  # the other may be as tall as that
+        ([9.0, 9.0], [9.0, 9.0], [28.1, 20.0], [("nearest", 3)]),
+        ([9.0, 9.0], [9.0, 9.0], [27.9, 20.0], []),
+        ([9.0], [9.0], [20.0], []),  # the only one
+    ],
+)
+def test_one_building_is_clearly_the_most(
+    low_m: list[float], high_m: list[float], away_m: list[float], told: list[tuple[str, int]]
+) -> None:
+    """The tallest by a fifth, the nearest by two fifths."""
+    things, worth = np.array([8, 3][: len(low_m)]), np.zeros((2, 9))
+    worth[:, things] = low_m, high_m
+    view: Any = SimpleNamespace(query=SimpleNamespace(worth={"tallest": tuple(worth)}))
+    assert _superlatives(view, things, np.array(away_m)) == told
+
+
+def test_routes_lead_over_landmarks_that_give_nothing_away() -> None:
+    """About the start are 1, 2 (banned), 3 and 5 (no landmark); 1, 2, 4 and 5 lie about the target, 9."""
+    into = {1: [[3], []], 4: [[1, 2], [3, 5]]}
+    is_landmark = np.arange(10) != 5
+    view: Any = SimpleNamespace(query=SimpleNamespace(is_landmark=is_landmark, into=into.__getitem__))
+    seen, last = {1: [0], 2: [1], 3: [2], 5: [0]}, {1: [0], 2: [0], 4: [1], 5: [1]}
+    assert _routes(view, 9, seen, last, {2, 9}) == {
+        1: [],
+        2: [StartRoute((1, 9), (0, 0))],
+        3: [
+            StartRoute((3, 1, 9), (2, 0, 0)),
+            StartRoute((1, 4, 9), (0, 0, 1)),
+            StartRoute((3, 4, 9), (2, 1, 1)),
+        ],
+    }
+    assert _routes(view, 3, seen, {}, {2, 3})[1] == [StartRoute((3,), (2,))]
