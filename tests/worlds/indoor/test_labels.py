@@ -330,7 +330,7 @@ def test_rectangles_of_a_detector_become_boxes_about_the_things(monkeypatch: pyt
         odd = [
             {"label": "sofa", "box": [0, 0, 80, 60], "score": 0.1},
             {"label": "<b>", "box": [0, 0, 80, 60]},
-            {"label": "cup", "box": [1e300, 0, 1.1e300, 9]},
+            {"label": "cup", "box": [1e300, 0, 1.1e300, 9], "score": 0.3},
         ]
         found.append((i, Detections.model_validate({"detections": detections + odd}), SIZE))
     made = lifted(found, scene, frames)

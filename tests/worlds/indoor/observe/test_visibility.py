@@ -164,8 +164,8 @@ def test_cells_of_floor_in_which_rays_end() -> None:
 
 
 def test_cells_of_a_plan_are_floor_where_their_middles_are() -> None:
-    """From 10 cm before the walls on, middles are at 0.025, 0.275, … m: eight of them within 1.9 m, four in 0.9 m."""
-    plan = _plan(Room(floor=(((0.0, 0.0), (1.9, 0.0), (1.9, 0.9), (0.0, 0.9)),)))
+    """From 10 cm before the walls on, middles are at 0.025, 0.275, … m: eight of them within 1.85 m, four in 0.85 m."""
+    plan = _plan(Room(floor=(((0.0, 0.0), (1.85, 0.0), (1.85, 0.85), (0.0, 0.85)),)))
     assert plan is not None
     assert plan.origin == pytest.approx([-0.1, -0.1])
     assert plan.floor[:4, :8].all()

@@ -64,6 +64,7 @@ def test_findings_stay_with_the_scene(copied: Copied, kind: str) -> None:
     assert found[0].remedy
     if expected.measured is not None:
         assert found[0].measured == pytest.approx(expected.measured, abs=0.02)
+    assert all(f.limit is None or f.measured != f.limit for f in scene.findings), "what is at its limit is within it"
     assert sum(scene.facts.counts.values()) == len(scene.facts.objects)
     geometry = READERS[expected.layout].geometry(SceneFiles(root, only_scene(READERS[expected.layout], root)), scene)
     assert len(geometry.vertex_object) == len(geometry.vertices)
