@@ -140,6 +140,20 @@ def test_movements_that_one_may_overlook(margin: float) -> None:
     assert steps["answer"] == (None if told[0] else "ascending; flying forward")
 
 
+@pytest.mark.parametrize(
+    ("move", "answer"),
+    [
+        (("ascend", 20.0, 40.0), "climbing without turning"),
+        (("descend+turn left", 20.0, (25.0, 300.0)), "descending while turning left"),
+        (("turn left", 20.0, 300.0), None),  # on the spot: it neither hovers nor flies
+    ],
+)
+def test_who_climbs_straight_up_does_not_stand(move: Move, answer: str | None) -> None:
+    row = of_kind(flight(motion([move]), filmed=False), "MD", "air_md")["10.00",]
+    assert row["answer"] == answer
+    assert row["reason"] == (None if answer else "between_standing_and_moving")
+
+
 @pytest.mark.parametrize("pitch", [20.0, 5.0])
 def test_a_camera_that_looks_up(pitch: float) -> None:
     row = of_kind(flight(motion(MOVES, pitch=pitch), filmed=False), "ST", "air_st_camera")["6.00",]

@@ -181,8 +181,9 @@ def state(view: FlightExam) -> Iterator[ExamCase]:
         if level and straight and speed_now <= rules.still_mps:
             yield words(one, "hovering", every, ("hover", "hovering in place", "stationary"))
             continue
-        one.require("between_standing_and_moving", speed_now, ">=", rules.moving_mps, "m/s")
-        if not level:
+        if level:  # straight up or down it moves, too
+            one.require("between_standing_and_moving", speed_now, ">=", rules.moving_mps, "m/s")
+        else:
             one.require("between_states", common(up, up_shown), ">=", rules.climbing_mps, "m/s")
         if not straight:
             one.require("between_states", common(turn, turn_shown), ">=", rules.turning_dps, "deg/s")
