@@ -462,7 +462,7 @@ IN_FULL = {
         "S/M words": "7 of 18: 11d49aa2980c",
         "L/M whole": "8 of 18: 0f6281240927",
         "L/M words": "4 of 30: 336e0f21c7aa",
-        "MD": "4 of 18: e88c43e1fff4",
+        "MD": "6 of 18: 662a000257c5",
         "CS seconds": "61 of 432: 8faea1a718b3",
         "GEN": "12 of 12: db1215dc96ea",
         "others": "0 of 21: 646f9668d5e6",
