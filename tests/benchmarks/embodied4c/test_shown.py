@@ -233,6 +233,16 @@ def test_a_gripper_that_sets_off_as_the_video_ends_has_no_speed() -> None:
     assert told_at(moves, "2.00")["arm_mt"][0] is None
 
 
+@pytest.mark.parametrize(("metres", "filmed", "asked"), [(30.0, False, False), (32.0, False, True), (30.0, True, True)])
+def test_a_change_of_height_that_the_gauge_hardly_shows(metres: float, filmed: bool, asked: bool) -> None:
+    """In 20 s: within the 2 s that the film shows 3 m are 4.8 of the gauge's pixels of 0.625 m, 3.2 m are 5.1."""
+    rows = told_at(flight(motion([("ascend", 20.0, metres)]), filmed=filmed), "10.00")
+    share = pytest.approx(0.625 / 2 / (metres / 10), abs=1e-6)
+    told = [row and row[0] for row in (rows["air_st_height"], rows["air_md"])]
+    assert told == [None if asked else "read_too_coarsely"] * 2
+    assert asked or rows["air_md"] == ("read_too_coarsely", share, 0.1)
+
+
 def without_actor(scene: Any, who: str | None, t_s: float) -> Iterator[Any]:
     """The picture of a drive at a time, without one of its actors."""
     film = _DriveVideo(scene.with_facts(actors=tuple(one for one in scene.facts.actors if one.id != who)))

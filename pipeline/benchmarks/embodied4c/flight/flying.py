@@ -27,6 +27,7 @@ def vertical_state(view: FlightExam) -> Iterator[ExamCase]:
             answer = "keeping its height"
         else:
             one.require("between_states", common(up, up_shown), ">=", view.rules.climbing_mps, "m/s")
+            _seen_on_gauge(view, one, index)
             answer = "climbing" if up > 0 else "descending"
         yield choose(one, answer)
 
@@ -121,6 +122,7 @@ def climbed_lately(view: FlightExam) -> Iterator[ExamCase]:
         else:
             one.require("changes_too_little", abs(change), ">=", 2.0, "m")
             one.require("up_and_down", spread, "<=", 1.15 * abs(change), "m")
+            _seen_on_gauge(view, one, index)
             answer = "it climbed" if change > 0 else "it descended"
         yield choose(one, answer)
 
@@ -185,11 +187,20 @@ def state(view: FlightExam) -> Iterator[ExamCase]:
             one.require("between_standing_and_moving", speed_now, ">=", rules.moving_mps, "m/s")
         else:
             one.require("between_states", common(up, up_shown), ">=", rules.climbing_mps, "m/s")
+            _seen_on_gauge(view, one, index)
         if not straight:
             one.require("between_states", common(turn, turn_shown), ">=", rules.turning_dps, "deg/s")
         move = "flying level" if level else "climbing" if up > 0 else "descending"
         way = _WAYS[0 if straight else 2 if turn > 0 else 1]
         yield words(one, f"{move} {way}", every, (f"{move}, {way}",))
+
+
+def _seen_on_gauge(view: FlightExam, one: ExamCase, index: int) -> None:
+    """That the height changes in a drawn film by what its gauge shows; a camera's film shows it by what it films."""
+    if view.scene.video is None:
+        before = view.flight.index(one.from_s or 0.0)
+        change = np.nan if before is None else float(view.flight.enu_m[index, 2] - view.flight.enu_m[before, 2])
+        one.reads("height", None, change)
 
 
 def _from_begin_m(view: FlightExam, one: ExamCase, index: int) -> float:
