@@ -182,7 +182,8 @@ def joined_files(parts: Sequence[bytes]) -> bytes:
                             pages, _ = _read_thrift(index, 0, _STRUCT)
                             for page in pages[1][1][1]:
                                 page[1][1] += at - first
-                            index = _thrift(pages, _STRUCT)
+                            _write_thrift(out := bytearray(), pages, _STRUCT)
+                            index = bytes(out)
                         indexes.append((chunk, name, index))
             if _GROUP_AT in group:
                 group[_GROUP_AT][1] += at - first
@@ -196,8 +197,8 @@ def joined_files(parts: Sequence[bytes]) -> bytes:
         body.append(index)
         at += len(index)
     footer[_ROWS][1], footer[_GROUPS][1] = rows, (_STRUCT, groups)
-    tail = _thrift(footer, _STRUCT)
-    return b"".join([*body, tail, len(tail).to_bytes(4, "little"), _PARQUET_MAGIC])
+    _write_thrift(tail := bytearray(), footer, _STRUCT)
+    return b"".join([*body, bytes(tail), len(tail).to_bytes(4, "little"), _PARQUET_MAGIC])
 
 
 # The footer of a Parquet file: Thrift, compact protocol. Numbers of fields from Parquet's own parquet.thrift.
@@ -206,10 +207,12 @@ _COLUMNS, _GROUP_AT, _ORDINAL = 1, 5, 7  # of a row group
 _CHUNK_AT, _ABOUT, _OFFSET_INDEX = 2, 3, 4  # of a column of it
 _INDEXES = (_OFFSET_INDEX, 6)  # likewise
 _COMPRESSED, _PAGES = 7, (9, 10, 11)  # bytes, and where pages begin
-_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
+_BOOLEAN, _BYTE, _DOUBLE, _BINARY, _LISTS, _STRUCT = {1, 2}, 3, 7, 8, {9, 10}, 12
 
 
 def _read_varint(raw: bytes, at: int) -> tuple[int, int]:
+    if (value := raw[at]) < 128:  # as most in a footer
+        return value, at + 1
     value = shift = 0
     while True:
         byte = raw[at]
@@ -233,11 +236,11 @@ def _read_thrift(raw: bytes, at: int, kind: int) -> tuple[Any, int]:
             else:
                 number, at = _read_thrift(raw, at, 4)
             value: Any = None
-            if of not in {_TRUE, _FALSE}:
+            if of not in _BOOLEAN:
                 value, at = _read_thrift(raw, at, of)
             fields[number] = [of, value]
         return fields, at + 1
-    if kind in {_LIST, _SET}:
+    if kind in _LISTS:
         size, of = raw[at] >> 4, raw[at] & 15
         at += 1
         if size == 15:
@@ -252,7 +255,7 @@ def _read_thrift(raw: bytes, at: int, kind: int) -> tuple[Any, int]:
         return raw[at : at + size], at + size
     if kind == _DOUBLE:
         return raw[at : at + 8], at + 8
-    if kind in {_TRUE, _FALSE, _BYTE}:  # of a list
+    if kind <= _BYTE:  # or boolean, of a list
         return raw[at : at + 1], at + 1
     if kind > _DOUBLE:
         raise ValueError(f"a footer with a value of kind {kind}")
@@ -260,34 +263,41 @@ def _read_thrift(raw: bytes, at: int, kind: int) -> tuple[Any, int]:
     return value >> 1 ^ -(value & 1), at
 
 
-def _varint(value: int) -> bytes:
-    found = bytearray()
+def _write_varint(out: bytearray, value: int) -> None:
     while value > 127:
-        found.append(value & 127 | 128)
+        out.append(value & 127 | 128)
         value >>= 7
-    return bytes([*found, value])
+    out.append(value)
 
 
-def _thrift(value: Any, kind: int) -> bytes:
-    """The bytes of what `_read_thrift` read."""
+def _write_thrift(out: bytearray, value: Any, kind: int) -> None:
+    """Adds the bytes of what `_read_thrift` read."""
     if kind == _STRUCT:
-        parts, before = list[bytes](), 0
+        before = 0
         for number, (of, own) in value.items():
-            step = number - before
-            parts.append(bytes([step << 4 | of]) if step < 16 else bytes([of]) + _thrift(number, 4))
-            parts.append(b"" if of in {_TRUE, _FALSE} else _thrift(own, of))
-            before = number
-        return b"".join([*parts, b"\0"])
-    if kind in {_LIST, _SET}:
+            step, before = number - before, number
+            if step < 16:
+                out.append(step << 4 | of)
+            else:
+                out.append(of)
+                _write_varint(out, number << 1)
+            if of not in _BOOLEAN:
+                _write_thrift(out, own, of)
+        out.append(0)
+    elif kind in _LISTS:
         of, values = value
-        size = len(values)
-        head = bytes([size << 4 | of]) if size < 15 else bytes([15 << 4 | of]) + _varint(size)
-        return head + b"".join(_thrift(own, of) for own in values)
-    if kind == _BINARY:
-        return _varint(len(value)) + value
-    if isinstance(value, bytes):
-        return value
-    return _varint(value << 1 if value >= 0 else (-value << 1) - 1)
+        out.append(min(len(values), 15) << 4 | of)
+        if len(values) >= 15:
+            _write_varint(out, len(values))
+        for own in values:
+            _write_thrift(out, own, of)
+    elif kind == _BINARY:
+        _write_varint(out, len(value))
+        out += value
+    elif isinstance(value, bytes):
+        out += value
+    else:
+        _write_varint(out, value << 1 if value >= 0 else (-value << 1) - 1)
 
 
 def shard_name(split: str, number: int = 0, of: int = 1) -> str:

@@ -17,7 +17,7 @@ from pipeline.blind.totals import ModelTotals, TextOnly
 from pipeline.core.arrays import IntArray
 from pipeline.core.errors import StoreError
 from pipeline.core.identity import SHARD_BYTES, digest, digest_of, random_order
-from pipeline.core.parquet import table_bytes
+from pipeline.core.parquet import joined_files, table_bytes
 from pipeline.core.schema import AnyScene
 from pipeline.core.tables import (
     BUDGETS,
@@ -55,6 +55,7 @@ from pipeline.release.tables import (
     questions_in_budget,
     removed_blind,
     review_table,
+    sources_table,
     split_by_verdict,
     twin_tables,
 )
@@ -195,7 +196,7 @@ class SortedOut(NamedTuple):
 
     ``held`` has those that are held back, by configuration (`released.HELD`) and id; they are counted among the
     rejections, by task and reason. ``unasked_scenes`` has the scenes of which no question stays, with the number of
-    their rejections by reason. ``records`` are those of the benchmark about the scenes.
+    their rejections by reason.
     """
 
     offered: pa.Table
@@ -203,7 +204,6 @@ class SortedOut(NamedTuple):
     held: dict[str, pa.Table]
     reasons: Counter[tuple[str, str]]
     unasked_scenes: dict[str, dict[str, int]]
-    records: SceneRecords | None
 
 
 class Piece(NamedTuple):
@@ -212,28 +212,46 @@ class Piece(NamedTuple):
     Attributes:
         asked: their questions (`tables.QUESTIONS`).
         counted: the numbers of their rejections (`COUNTED`).
-        rejected: these, by scene and id, as a Parquet file.
-        nbytes: their bytes in memory.
-        records: what the benchmark has to say of the scenes themselves.
+        frames, twins, videos: see `ReleaseInputs`.
+        sources: where they are from (`release.tables.SOURCES`).
+        fixes: their corrections (`release.tables.CORRECTIONS`).
+        rejected: their rejections, by scene and id, as a Parquet file.
+        nbytes: the bytes of these in memory.
+        totals: what they come to (`SceneTotals.as_json`).
+        records: what the benchmark has to say of them.
     """
 
     asked: pa.Table
     counted: pa.Table
+    frames: pa.Table
+    twins: pa.Table
+    videos: pa.Table
+    sources: pa.Table
+    fixes: pa.Table
     rejected: bytes
     nbytes: int
+    totals: dict[str, Any]
     records: SceneRecords | None
 
 
+PIECE_TABLES: Final = Piece._fields[: Piece._fields.index("rejected")]
+
+
 def piece_of(inputs: ReleaseInputs) -> Piece:
-    """Takes the tables of some scenes apart."""
-    selected = [*inputs.selected()]
+    """Takes the results of some scenes apart."""
+    selected, scenes, totals = [*inputs.selected()], [*inputs.scenes()], SceneTotals()
     asked = pa.concat_tables([QUESTIONS.empty_table(), *map(selected_questions, _batches(selected))])
     rejected = pa.concat_tables([REJECTIONS.empty_table(), *map(rejected_in, _batches(selected))]).sort_by(BY_SCENE)
     records, benchmark = None, inputs.benchmark
+    worlds = {world.name: world for world in benchmark.worlds}
+    for scene in scenes:
+        totals.count(scene, worlds[scene.facts.world].known(scene))
     if benchmark.scene_records is not None:
         rules = benchmark.rules.model_validate(inputs.settings["rules"])
         records = benchmark.scene_records(inputs.whole_scenes(), rules, asked)
-    return Piece(asked, _counted(rejected), rejections_bytes(rejected), rejected.nbytes, records)
+    tables = asked, _counted(rejected), inputs.frames(), inputs.twins(), inputs.videos()
+    about = sources_table(scenes), fixes_table(scenes), rejections_bytes(rejected), rejected.nbytes
+    return Piece(*tables, *about, totals.as_json(), records)
 
 
 def rejections_bytes(rejected: pa.Table) -> bytes:
@@ -241,12 +259,26 @@ def rejections_bytes(rejected: pa.Table) -> bytes:
     return table_bytes(rejected, ZSTD_LEVEL, SCHEMA_METADATA)
 
 
-def sort_out(pieces: Sequence[Piece], filtered: pa.Table | None) -> tuple[SortedOut, pa.Table]:
-    """Applies the verdicts to the pieces of a shard; gives the rejections that these are, too.
+def joined_pieces(pieces: Sequence[Piece]) -> Piece:
+    """All scenes of some pieces as one piece."""
+    tables = {name: pa.concat_tables([getattr(piece, name) for piece in pieces]) for name in PIECE_TABLES}
+    totals, files = SceneTotals(), dict[str, bytes]()
+    for piece in pieces:
+        totals.add(piece.totals)
+    of_pieces = [piece.records for piece in pieces if piece.records is not None]
+    for name, raw in chain.from_iterable(one.files.items() for one in of_pieces):
+        files[name] = joined_texts(name, files[name], raw) if name in files else raw
+    records = SceneRecords(pa.concat_tables([one.maps for one in of_pieces]), files) if of_pieces else None
+    rejected, nbytes = joined_files([piece.rejected for piece in pieces]), sum(piece.nbytes for piece in pieces)
+    return Piece(**tables, rejected=rejected, nbytes=nbytes, totals=totals.as_json(), records=records)
+
+
+def sort_out(piece: Piece, filtered: pa.Table | None) -> tuple[SortedOut, pa.Table]:
+    """Applies the verdicts to the questions of some scenes; gives the rejections that these are, too.
 
     Raises StoreError for a repeated id.
     """
-    asked = pa.concat_tables([piece.asked for piece in pieces])
+    asked = piece.asked
     refuse_repeated([asked["id"]])
     offered = asked.select([*GUESSED, "flags"]).filter(pc.invert(unchecked_in(asked)))
     stays, dropped = split_by_verdict(asked, removed_blind(filtered))
@@ -255,22 +287,8 @@ def sort_out(pieces: Sequence[Piece], filtered: pa.Table | None) -> tuple[Sorted
         ids = dropped.filter(pc.equal(dropped["reason"], reason))["id"].combine_chunks()
         held[name] = asked.filter(pc.is_in(asked["id"], ids)).sort_by("id")
     stays = stays.sort_by("id").combine_chunks()
-    counted = pa.concat_tables([*(piece.counted for piece in pieces), _counted(dropped)])
-    records = _joined([piece.records for piece in pieces], stays["id"])
-    return SortedOut(offered, stays, held, _reasons(counted), _silent(counted, stays), records), dropped
-
-
-def _joined(records: Iterable[SceneRecords | None], stays: pa.ChunkedArray) -> SceneRecords | None:
-    """The records of some pieces, but for maps of questions that do not stay, in order of the maps' ids."""
-    own = [one for one in records if one is not None]
-    if not own:
-        return None
-    maps = pa.concat_tables([one.maps for one in own])
-    maps = maps.filter(pc.or_(pc.is_null(maps["of"]), pc.is_in(maps["of"], stays.combine_chunks())))
-    files: dict[str, bytes] = {}
-    for name, raw in chain.from_iterable(one.files.items() for one in own):
-        files[name] = joined_texts(name, files[name], raw) if name in files else raw
-    return SceneRecords(maps.sort_by("id"), files)
+    counted = pa.concat_tables([piece.counted, _counted(dropped)])
+    return SortedOut(offered, stays, held, _reasons(counted), _silent(counted, stays)), dropped
 
 
 def joined_texts(name: str, first: bytes, second: bytes) -> bytes:
@@ -309,11 +327,9 @@ def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def release_tables(
-    sorted_out: SortedOut, inputs: ReleaseInputs, scenes: Sequence[AnyScene]
-) -> dict[tuple[str, str], pa.Table]:
-    """All tables but the rejections, by folder and split."""
-    asked, held, records = sorted_out.kept, sorted_out.held, sorted_out.records
+def release_tables(sorted_out: SortedOut, piece: Piece, inputs: ReleaseInputs) -> dict[tuple[str, str], pa.Table]:
+    """All tables but the rejections, by folder and split, of some scenes whose questions are sorted out."""
+    asked, held = sorted_out.kept, sorted_out.held
     blind, split = inputs.blind, inputs.split
     pruned = pruned_ids(asked, blind)
     public, own = inputs.benchmark.columns.table, inputs.benchmark.columns.splits
@@ -330,18 +346,21 @@ def release_tables(
         tables[BUDGETS, split] = found
         for budget in sorted(set(found["budget"].to_pylist()), reverse=True):
             tables[budget_folder(budget), split] = public(questions_in_budget(asked, found, budget), pruned)
-    if (frames := inputs.frames()).num_rows:
-        tables[SAMPLED, split] = frames.sort_by([(name, "ascending") for name in ("scene", "budget", "k")])
-    if (videos := inputs.videos()).num_rows:
-        tables[VIDEOS_TABLE, split] = videos
-    tables |= {(name, split): table for name, table in twin_tables(asked, inputs.twins(), public).items()}
-    if records is not None and records.maps.num_rows:
-        tables[MAPS, split] = public(records.maps, set()).append_column("of", records.maps["of"])
-    tables["provenance", split] = provenance_table(asked, scenes, inputs.settings, blind.pruned)
+    if piece.frames.num_rows:
+        tables[SAMPLED, split] = piece.frames.sort_by([(name, "ascending") for name in ("scene", "budget", "k")])
+    if piece.videos.num_rows:
+        tables[VIDEOS_TABLE, split] = piece.videos.sort_by("file")
+    tables |= {(name, split): table for name, table in twin_tables(asked, piece.twins, public).items()}
+    if piece.records is not None:
+        maps = piece.records.maps.sort_by("id")
+        maps = maps.filter(pc.or_(pc.is_null(maps["of"]), pc.is_in(maps["of"], asked["id"].combine_chunks())))
+        tables |= {(MAPS, split): public(maps, set()).append_column("of", maps["of"])} if maps.num_rows else {}
+    sources, fixes = piece.sources, piece.fixes
+    tables["provenance", split] = provenance_table(asked, sources, fixes, inputs.settings, blind.pruned)
     if held[UNCHECKED].num_rows:
-        tables[UNCHECKED_PROVENANCE, split] = provenance_table(held[UNCHECKED], scenes, inputs.settings)
-    if any(scene.fixes for scene in scenes):
-        tables[FIXES, split] = fixes_table(scenes)
+        tables[UNCHECKED_PROVENANCE, split] = provenance_table(held[UNCHECKED], sources, fixes, inputs.settings)
+    if fixes.num_rows:
+        tables[FIXES, split] = fixes.sort_by("id")
     if blind.replies is not None:
         tables["blind", split] = blind.replies.drop_columns("message")  # a server's words; they stay in the build
     tables |= {(name, split): public(own, set()) for name, own in held.items() if own.num_rows}

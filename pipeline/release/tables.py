@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from pipeline.benchmarks.benchmark import Benchmark
 from pipeline.core.fixes import SCENE
+from pipeline.core.groups import grouped
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import SCHEMA_VERSION, AnyScene
 from pipeline.core.tables import (
@@ -42,6 +43,16 @@ CORRECTIONS: Final = pa.schema(
         *texts("id", "scene"),
         pa.field("subjects", pa.list_(pa.string())),  # as operands name them; "" for all of the scene
         *texts("change", "why", "who", "date"),
+    ]
+)
+SOURCES: Final = pa.schema(
+    [
+        *texts("scene", "reader"),
+        pa.field("reader_version", pa.int32()),
+        pa.field("source_files", pa.list_(pa.string())),
+        pa.field("source_sha256", pa.string()),
+        pa.field("latitude", pa.float64()),  # degrees, as all worlds have them; null: not known
+        pa.field("longitude", pa.float64()),
     ]
 )
 REVIEW: Final = pa.schema(
@@ -153,14 +164,14 @@ def _unchecked(asked: pa.Table) -> pa.Table:
 
 
 def provenance_table(
-    asked: pa.Table, scenes: Sequence[AnyScene], settings: dict[str, Any], pruned: pa.Table | None = None
+    asked: pa.Table, sources: pa.Table, fixes: pa.Table, settings: dict[str, Any], pruned: pa.Table | None = None
 ) -> pa.Table:
-    """Everything that an answer came from, by id: operands, evidence, template, rules, source, result of pruning."""
+    """Everything that an answer came from, by id: operands, evidence, template, rules, source, result of pruning.
+
+    ``sources`` and ``fixes``: of the scenes (`SOURCES`, `CORRECTIONS`).
+    """
     asked = asked.drop_columns(["text", "options", "ground_truth", "budgets"])
-    sources = {scene.id: scene.source for scene in scenes}
-    rows = [sources[scene] for scene in asked["scene"].to_pylist()]
-    where = {scene.id: scene.facts.place_on_earth for scene in scenes}
-    places = [where[scene] for scene in asked["scene"].to_pylist()]
+    scenes = sources.take(pc.index_in(asked["scene"], sources["scene"].combine_chunks()))
     n = asked.num_rows
     stress = _STRESS.empty_table() if pruned is None else pruned.select(_STRESS.names)
     found = stress.take(pc.index_in(asked["id"], stress["id"].combine_chunks()))
@@ -169,29 +180,35 @@ def provenance_table(
         ("profile", pa.repeat(settings["generate"]["profile"], n)),
         ("rules", pa.repeat(digest_of(settings["rules"]), n)),
         ("config", pa.repeat(digest_of(settings), n)),
-        ("fixes", _fixes_of(asked, scenes)),
-        ("reader", pa.array([source.reader for source in rows], pa.string())),
-        ("reader_version", pa.array([source.reader_version for source in rows], pa.int32())),
-        ("source_files", pa.array([list(source.files) for source in rows], pa.list_(pa.string()))),
-        ("source_sha256", pa.array([source.sha256 for source in rows], pa.string())),
-        ("latitude", pa.array([place and place.lat_deg for place in places], pa.float64())),
-        ("longitude", pa.array([place and place.lon_deg for place in places], pa.float64())),
+        ("fixes", _fixes_of(asked, fixes)),
+        *((name, scenes[name]) for name in SOURCES.names if name != "scene"),
     ):
         asked = asked.append_column(name, values)
     return asked
 
 
+def sources_table(scenes: Sequence[AnyScene]) -> pa.Table:
+    """Where the scenes are from (`SOURCES`)."""
+    rows = []
+    for scene in scenes:
+        source, place = scene.source, scene.facts.place_on_earth
+        told = (source.reader, source.reader_version, list(source.files), source.sha256)
+        where = (place.lat_deg, place.lon_deg) if place else (None, None)
+        rows.append(dict(zip(SOURCES.names, (scene.id, *told, *where), strict=True)))
+    return pa.Table.from_pylist(rows, schema=SOURCES)
+
+
 def fixes_table(scenes: Sequence[AnyScene]) -> pa.Table:
-    """All corrections, by id (`CORRECTIONS`)."""
+    """All corrections (`CORRECTIONS`), those of a scene in the order in which they were applied."""
     rows = [{"scene": scene.id} | fix.model_dump(mode="json") for scene in scenes for fix in scene.fixes]
-    return pa.Table.from_pylist(sorted(rows, key=lambda row: str(row["id"])), schema=CORRECTIONS)
+    return pa.Table.from_pylist(rows, schema=CORRECTIONS)
 
 
-def _fixes_of(asked: pa.Table, scenes: Sequence[AnyScene]) -> pa.Array:
+def _fixes_of(asked: pa.Table, fixes: pa.Table) -> pa.Array:
     """Per question the ids of the corrections that it rests on: of what it names, or of its scene as a whole."""
-    fixes = {scene.id: [(fix.id, set(fix.subjects)) for fix in scene.fixes] for scene in scenes if scene.fixes}
+    of_scenes = grouped(fixes.to_pylist(), lambda fix: fix["scene"])
     found = [
-        [name for name, subjects in fixes.get(scene, ()) if subjects & {SCENE, *operands}]
+        [fix["id"] for fix in of_scenes.get(scene, ()) if {*fix["subjects"]} & {SCENE, *operands}]
         for scene, operands in zip(asked["scene"].to_pylist(), asked["operands"].to_pylist(), strict=True)
     ]
     return pa.array(found, pa.list_(pa.string()))

@@ -37,6 +37,7 @@ from pipeline.core.tables import (
 )
 from pipeline.release.card import OVERVIEW_FILE, dataset_card
 from pipeline.release.contents import (
+    PIECE_TABLES,
     PIECES,
     ROW_BYTES,
     SHARD_ROWS,
@@ -47,6 +48,7 @@ from pipeline.release.contents import (
     added,
     counts_of,
     example_questions,
+    joined_pieces,
     piece_of,
     pruned_ids,
     refuse_repeated,
@@ -156,8 +158,9 @@ class _KeptPieces:
 
 
 def _piece_bytes(piece: Piece) -> bytes:
-    members = {"asked": arrow_bytes(piece.asked), "counted": arrow_bytes(piece.counted)}
-    members |= {"rejected": piece.rejected, "nbytes": str(piece.nbytes).encode()}
+    tables = ((name, getattr(piece, name)) for name in PIECE_TABLES)
+    members = {name: arrow_bytes(table) for name, table in tables}
+    members |= {"rejected": piece.rejected, "about": json.dumps([piece.nbytes, piece.totals]).encode()}
     if piece.records is not None:
         members["maps"] = arrow_bytes(piece.records.maps)
         members |= {f"{_FILES}{name}": raw for name, raw in piece.records.files.items()}
@@ -176,10 +179,11 @@ def _read_piece(path: Path) -> Piece | None:
             return None
         with ZipFile(BytesIO(raw)) as file:
             members = {name: file.read(name) for name in file.namelist()}
-        tables = {name: read_table(members[name]) for name in ("asked", "counted", "maps") if name in members}
+        tables = {name: read_table(members[name]) for name in PIECE_TABLES}
+        nbytes, totals = json.loads(members["about"])
         files = {name.removeprefix(_FILES): own for name, own in members.items() if name.startswith(_FILES)}
-        records = SceneRecords(tables["maps"], files) if "maps" in tables else None
-        return Piece(tables["asked"], tables["counted"], members["rejected"], int(members["nbytes"]), records)
+        records = SceneRecords(read_table(members["maps"]), files) if "maps" in members else None
+        return Piece(**tables, rejected=members["rejected"], nbytes=nbytes, totals=totals, records=records)
     except (OSError, BadZipFile, ValueError, LookupError):
         return None
 
@@ -215,19 +219,15 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int, piec
     """Writes the files of a shard."""
     name = f"rejected/{shard_name(inputs.split, number, of)}"
     names, made_of = zip(*map(pieces.take, [*inputs.pieces(pieces.per)] or [inputs]), strict=True)
-    found, dropped = sort_out(made_of, inputs.blind.filtered)
-    rejected = joined_files([*(piece.rejected for piece in made_of), rejections_bytes(dropped)])
+    piece = joined_pieces(made_of)
+    found, dropped = sort_out(piece, inputs.blind.filtered)
+    rejected = joined_files([piece.rejected, rejections_bytes(dropped)]) if dropped.num_rows else piece.rejected
     write_atomically(folder / name, rejected)
-    num_rejected = sum(pc.sum(piece.counted["n"]).as_py() or 0 for piece in made_of) + dropped.num_rows
     if of > 1 and inputs.blind.replies is not None:
         mine = pc.is_in(inputs.blind.replies["id"], found.offered["id"].combine_chunks())
         inputs = replace(inputs, blind=replace(inputs.blind, replies=inputs.blind.replies.filter(mine)))
     asked, benchmark = found.kept, inputs.benchmark
-    scenes, totals = list(inputs.scenes()), SceneTotals()
-    worlds = {world.name: world for world in benchmark.worlds}
-    for scene in scenes:
-        totals.count(scene, worlds[scene.facts.world].known(scene))
-    tables = release_tables(found, inputs, scenes)
+    tables = release_tables(found, piece, inputs)
     written = [_ReleaseTable(folder, key, table.schema) for key, table in tables.items()]
     for own in written:
         if own.name != _TINY:  # it is chosen among those of all shards
@@ -241,17 +241,17 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int, piec
     for file, raw in chain(benchmark.pictures(shown, inputs.whole_scenes).items(), drawn):
         _write(folder, pictures, file, raw)
     of_scenes: dict[str, str] = {}
-    for file, raw in (found.records.files if found.records else {}).items():
+    for file, raw in (piece.records.files if piece.records else {}).items():
         _write(folder, of_scenes, file, raw)
     pictures |= place_media(folder, inputs.media(), kept)
     summary = {
         "sums": dict(ChainMap({name: _sha256(rejected)}, pictures, of_scenes, *(own.files() for own in written))),
         "tables": [[*own.name, own.num_rows, own.nbytes] for own in written],
-        "rejected": [num_rejected, sum(piece.nbytes for piece in made_of) + dropped.nbytes],
+        "rejected": [found.reasons.total(), piece.nbytes + dropped.nbytes],
         "pieces": names,
         "pictures": sorted(pictures),
         "records": sorted(of_scenes),
-        "scenes": totals.as_json(),
+        "scenes": piece.totals,
         "counts": counts_of(found, tables, inputs),
         "remarks": [[*key, n] for key, n in benchmark.card.counts(asked).items()],
         "states": _states_of(asked, inputs.reviewed),

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from pipeline.reading.reader import Reader
 
 
-_OF_PIECES: Final = ("describe", "select")  # the stages whose results a piece is made from
 _FILMED: Final = ("video", "bev_video", "clip")
+_OF_PIECES: Final = ("describe", "select", "frames", "twins", *_FILMED)  # the stages that a piece is made from
 SHARDS: Final = "shards"  # folder of a build, beside its releases: those of large ones, for the next one
 GATES: Final = "gates"  # key of the configuration, and of the settings
 
@@ -163,7 +163,8 @@ def _read_when_needed(context: StageContext) -> dict[str, Any]:
 
     def media() -> Iterator[MediaFile]:
         shown = context.all_bytes("views") if "views" in context.settings else ()  # else other results stand for them
-        passed_on = videos_of(videos(), context.settings["export"]["videos"], context.folder / VIDEOS)
+        datasets = context.settings["export"]["videos"]
+        passed_on = videos_of(videos(), datasets, context.folder / VIDEOS) if datasets else ()
         return chain(media_of(shown, context.folder), _drawings(context), passed_on)
 
     return {

@@ -31,7 +31,7 @@ from pipeline.llm.session import Session
 from pipeline.llm.visual_inputs import visual_inputs
 from pipeline.questions.model_authoring import RefusedItemError, value_of
 from pipeline.questions.selection import select
-from pipeline.release.tables import provenance_table
+from pipeline.release.tables import fixes_table, provenance_table, sources_table
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.observe.flight import observe_flight
 from pipeline.worlds.flight.observe.motion import MotionConfig
@@ -239,9 +239,8 @@ def test_a_flight_without_a_video_is_not_asked_about() -> None:
 def test_proof_reaches_the_provenance() -> None:
     rows = author(view(), NONE, Scripted(compose=OK), [TASK], None, 1)
     selected = select(rows, {TASK.name: TASK}, 6)
-    (row,) = provenance_table(
-        selected_questions(selected), [view().scene], {"generate": {"profile": "x"}, "rules": {}}
-    ).to_pylist()
+    sources, fixes, given = sources_table([view().scene]), fixes_table([]), {"generate": {"profile": "x"}, "rules": {}}
+    (row,) = provenance_table(selected_questions(selected), sources, fixes, given).to_pylist()
     assert row["proof"] == GOOD["proof"]
 
 
