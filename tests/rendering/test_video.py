@@ -63,6 +63,10 @@ def test_pictures_are_known_again_in_another_encoding_and_size_and_others_are_no
         min((a ^ b).bit_count() for a in first for b in hashes("c.mp4", iter(other), VideoSpec(size=(160, 120))))
         > NEAR_BITS
     )
+    half = np.repeat(np.array([200] * 80 + [40] * 80, np.uint8)[None], 120, axis=0)[..., None].repeat(3, axis=2)
+    assert hashes("d.mp4", iter([half] * 4), VideoSpec(size=(160, 120))) == [0x1818181818181818] * 4, (
+        "darker to its right"
+    )
 
 
 @pytest.mark.parametrize(
