@@ -24,9 +24,10 @@ from pipeline.benchmarks.cityeqa.extra_starts import (
 )
 from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle, SolvedPath, _steps, _stops_along
 from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
-from pipeline.benchmarks.cityeqa.raw import one_way
+from pipeline.benchmarks.cityeqa.raw import NUMBERS, one_way
 from pipeline.benchmarks.cityeqa.rules import CityRules
 from pipeline.benchmarks.cityeqa.tasks.base import written
+from pipeline.benchmarks.cityeqa.tasks.recognition import _vehicles
 from pipeline.benchmarks.cityeqa.tasks.spatial import SpatialReasoning
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import ACROSS, BEHIND, FRONT, RELATIONS, Phrase
@@ -169,6 +170,32 @@ def test_a_question_of_people_in_a_category_that_is_none_and_about_what_cannot_b
     found = refusals(facts, "Object Recognition", "category_unknown")
     assert {row[1:] for row in found} == {(0.0, 1.0)}
     assert refusals(facts, "World Knowledge", "extent_unknown") == {("written t hid", 1.0, 0.0)}
+
+
+def test_tasks_of_people_are_called_by_nothing_that_answers_them_and_have_answers_of_their_sort() -> None:
+    def asked(answer: str, target: str = "t") -> RawTask:
+        own = {"category": "World Knowledge", "question": "What of it?", "p_obs": (50.0, 40.0, 5.0, 0.0, 0.0, 0.0)}
+        return RawTask(id=answer, target=target, point=(70.0, 59.9, 0.0), answer=answer, **own)
+
+    tasks = (asked("two"), asked("3"), asked("bank"), asked("Till"), asked("red", "gone"))
+    facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("t", 70.0, noun="bank", called="Till"), tasks=tasks)
+    found = {raw.answer: raw for raw in written(CityView(scene(facts), RULES), "World Knowledge")}
+    named, unnamed = Phrase("bank", name="Till"), Phrase("bank")
+    called = {"two": (named, unnamed), "3": (named, unnamed), "bank": (), "Till": (unnamed,), "red": ()}
+    assert {answer: raw.phrases for answer, raw in found.items()} == called
+    assert found["two"].others == NUMBERS[1:]
+    assert found["3"].others == tuple("123456789")
+    assert found["bank"].others == ("Till", "bakery", "bank", "building", "red")
+
+
+@pytest.mark.parametrize(("colour", "which"), [("red", True), (None, False)])
+def test_one_of_two_sorts_is_asked_of_a_vehicle_whose_colour_is_known(colour: str | None, which: bool) -> None:
+    van, bus = point("v", "van", 50.0, 55.0, colour=colour), point("k", "bus", 120.0, 20.0)
+    facts = city(WALL, shop("s", 50.0, called="Crumb"), van, bus, complete=("car", "van", "truck", "bus"))
+    found = {raw.kind: (raw.answer, raw.others) for raw in _vehicles(CityView(scene(facts), RULES))}
+    assert found == {"vehicle in front of a shop": ("van", ("bus", "van"))} | (
+        {"which vehicle": ("van", ("bus", "van"))} if which else {}
+    )
 
 
 @pytest.mark.slow
