@@ -21,6 +21,7 @@ from pipeline.benchmarks.cityeqa.extra_starts import (
     is_open,
     made,
     starts,
+    turned,
 )
 from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle, SolvedPath, _steps, _stops_along
 from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
@@ -196,6 +197,10 @@ def test_one_of_two_sorts_is_asked_of_a_vehicle_whose_colour_is_known(colour: st
     assert found == {"vehicle in front of a shop": ("van", ("bus", "van"))} | (
         {"which vehicle": ("van", ("bus", "van"))} if which else {}
     )
+    two = facts.model_copy(update={"things": (*facts.things, point("w", "car", 52.0, 55.0, colour="red"))})
+    raws = [raw for raw in _vehicles(CityView(scene(two), RULES)) if raw.kind == "which vehicle"]
+    several = {one.holds for raw in raws for one in raw.checks if one.name == "several_there"}
+    assert several == {False}, "of one colour, or perhaps"
 
 
 @pytest.mark.slow
@@ -324,6 +329,18 @@ def test_places_that_are_free_and_from_where_the_target_is_seen() -> None:
     assert (kept[:, 0] < 70.5).all()
     assert (kept[:, 2:] == [6, 0, 0, 0]).all(), "as high as where the answer is seen"
     assert starts(view, raw, np.array([25.5, 25.5, 6.0, 0.0, 0.0, 90.0]))[0] == [], "all see it"
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_a_start_looks_towards_its_first_hop_only_where_rules_have_it_so(ahead: bool) -> None:
+    view = CityView(scene(OPEN), RULES.model_copy(update={"start_looks_ahead": ahead}))
+    start = Start(np.array([20.5, 10.5, 5.0, 0.0, 0.0, 180.0]), 0, 0.0, 0.0)
+    way = RouteQuery(20.5, 10.5, (Hop(1, Phrase("building")), Hop(2, Phrase("building"))))
+    raws: list[Any] = [SimpleNamespace(key=("a", str(n))) for n in range(99)]
+    found = np.array([turned(view, raw, start, way).pose for raw in raws])
+    assert (found[:, :5] == start.pose[:5]).all()
+    others = {30.0 * n for n in range(12)} - {90.0}
+    assert set(found[:, 5]) == ({90.0} if ahead else others)
 
 
 def test_a_task_that_is_solved_by_hand() -> None:
