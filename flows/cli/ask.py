@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from random import Random
+from shlex import quote
 from typing import Any, Final, Literal, NamedTuple
 
 from flows.cli.models import ModelSession, model_session
@@ -128,7 +129,7 @@ def ask(
         console.print(f"{again}: it asks only what has no reply yet.")
     options = (f" --split {asked.split}" if asked.split else "") + " --only-asked" * (len(rows) < len(every))
     if len(failed) < len(rows):
-        console.print(f"Next: scan2qa score {name} {out} --release {asked.release}{options}")
+        console.print(f"Next: scan2qa score {name} {quote(str(out))} --release {quote(str(asked.release))}{options}")
     print_json(told | {"failed": _failures(rows), "replies": str(out)})
     return not failed
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from flows.cli.output.build_screen import show_general, show_left_out, show_screen
@@ -133,7 +134,7 @@ def stage(request: BuildRequest, stage: str, scenes: Sequence[str], *, dry_run: 
         show_waiting(resolved.folder, str(resolved.folder) if request.out else resolved.folder.name)
         return False
     if stage != next(reversed(STAGES)):
-        command = f"scan2qa build {request.name}" + (f" --out {request.out}" if request.out else "")
+        command = f"scan2qa build {quote(request.name)}" + (f" --out {quote(str(request.out))}" if request.out else "")
         console.print(f"Later stages were not run; {command} brings them up to date.")
     return _is_complete(outcome)
 
@@ -218,10 +219,10 @@ def _show_next(
             write_gallery(folder, folder / FOLDER)
             is_there = True
         stop_spinner()
-    console.print(f"Look: {look}" if is_there else f"Look: scan2qa gallery {name}")
-    own_data = f"scan2qa build {request.name} --root READER=DIR  (your own data: scan2qa readers)"
+    console.print(f"Look: {look}" if is_there else f"Look: scan2qa gallery {quote(name)}")
+    own_data = f"scan2qa build {quote(request.name)} --root READER=DIR  (your own data: scan2qa readers)"
     command = "diff" if has_changed else "report"
-    what = own_data if config.samples and not has_changed else f"scan2qa {command} {name}"
+    what = own_data if config.samples and not has_changed else f"scan2qa {command} {quote(name)}"
     console.print(f"Next: {what}")
 
 

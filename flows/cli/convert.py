@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from rich.table import Table
@@ -62,9 +63,9 @@ def convert(name: str, source: Path, out: Path) -> bool:
     show_broken(broken)
     show_findings(rows, "Findings in what was written")
     for scene in bare:
-        console.print(f"Nothing is labelled in it yet. Next: scan2qa label {scene}")
+        console.print(f"Nothing is labelled in it yet. Next: scan2qa label {quote(str(scene))}")
     if len(bare) + len(broken) < len(places):
-        console.print(f"Next: scan2qa doctor --root scene={out}")
+        console.print(f"Next: scan2qa doctor --root {quote(f'scene={out}')}")
     return not broken
 
 

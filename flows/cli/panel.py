@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Sequence
 from ipaddress import ip_address
 from pathlib import Path
+from shlex import quote
 from threading import Thread
 from typing import Any, Final, NamedTuple
 from urllib.error import HTTPError
@@ -89,7 +90,7 @@ def panel(build: str, out: Path | None, urls: Sequence[str], key_env: str | None
     for model in chosen:
         if not _is_own(model.base_url):
             console.print(f"{model.name}: its price is not known; add price to {path}")
-    console.print(f"Configuration: {path}\nNext: scan2qa build {path} --dry-run")
+    console.print(f"Configuration: {path}\nNext: scan2qa build {quote(str(path))} --dry-run")
 
 
 def choose(served: Sequence[ServedModel]) -> list[ServedModel]:

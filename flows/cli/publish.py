@@ -109,7 +109,7 @@ def _of_build(release: Path) -> Iterator[PublishCheck]:
     if newest_release(build) is None:
         return
     waiting = candidate(build)
-    remedy = f"scan2qa release {build} shows why, and accepts it" if waiting else ""
+    remedy = f"scan2qa release {shlex.quote(str(build))} shows why, and accepts it" if waiting else ""
     yield PublishCheck("no candidate waits beside it", waiting.missed_gates if waiting else "none", remedy)
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -57,7 +58,7 @@ def recheck(name: str, what: What, rows: Sequence[Path], questions: Path, count:
     write_atomically(out / "key.csv", written(("number", "what", "file", "id", "mark"), key))
     fill = "marks of the judge's scale (see its prompt)" if what == "judge" else f"one of {', '.join(labels)}"
     console.print(f"{count_of(len(drawn), 'reply')}: {out}/person_1.csv and _2.csv. Fill in mark: {fill}.")
-    console.print(f"Then: scan2qa recheck {name} --out {out} --filled. Keep {out / 'key.csv'} from them.")
+    console.print(f"Then: scan2qa recheck {name} --out {quote(str(out))} --filled. Keep {out / 'key.csv'} from them.")
 
 
 def errors_of(name: str) -> dict[str, str]:

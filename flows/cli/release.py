@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 
 from rich.table import Table
 from rich.text import Text
@@ -50,7 +51,7 @@ def waiting_line(folder: Path, waiting: PublishedRelease, name: str) -> str:
     return (
         f"Not released: {waiting.missed_gates}. "
         + (f"Release {stays} stays. " if stays else "")
-        + f"To release the candidate {waiting.name} anyway: scan2qa release {name} {flags}"
+        + f"To release the candidate {waiting.name} anyway: scan2qa release {quote(name)} {flags}"
     )
 
 

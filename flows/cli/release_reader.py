@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -150,7 +151,7 @@ def open_build(folder: Path) -> ReleaseReader:
         return _alone(folder)
     outputs, kept = released_manifest(folder).results(), history(folder)
     if candidate(folder) and not kept:
-        raise ConfigError(f"{folder} holds no release yet, and a candidate waits: scan2qa release {folder}")
+        raise ConfigError(f"{folder} holds no release yet, and a candidate waits: scan2qa release {quote(str(folder))}")
     if not kept:
         raise ConfigError(f"{folder} holds no release yet: build first, then look at it")
     release = folder / RELEASES / kept[-1].name

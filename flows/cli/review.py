@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -288,7 +289,7 @@ def video_remedy(folder: Path) -> str:
     """How the build in a folder comes by its videos, as one sentence without a full stop."""
     saved = read_saved_build(folder)
     name, benchmark = saved.configured.get("build", folder.name), BENCHMARKS.get(saved.configured.get("benchmark", ""))
-    where = "" if folder == OUTPUTS / name else f" --out {folder}"
+    where = "" if folder == OUTPUTS / name else f" --out {quote(str(folder))}"
     if benchmark is not None and benchmark.blind_pictures is not no_blind_pictures:
         return f"scan2qa review {name}{where} shows the map around each start, and views, instead"
     again = f"scan2qa build {name}{where}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 
 import pyarrow.compute as pc
@@ -128,9 +129,9 @@ def _correct(number: int, folder: Path, found: Trace, kept: SavedBuild) -> None:
     own, saved = _own_fixes(kept), (kept.configured.get("fixes") or {}).get("folder")
     file = own / f"{found.read.dataset}.yaml"
     print_wrapped(
-        f"To correct the source: scan2qa trace {number} {folder} --fixes prints entries, with the values as they are; "
-        f"put one with the right values into {file} (docs/maintain/fixes.md), and build again"
-        + ("." if saved else f" with --set fixes.folder={own}, which is saved.")
+        f"To correct the source: scan2qa trace {number} {quote(str(folder))} --fixes prints entries, with the values "
+        f"as they are; put one with the right values into {file} (docs/maintain/fixes.md), and build again"
+        + ("." if saved else f" with --set {quote(f'fixes.folder={own}')}, which is saved.")
     )
     if not output_options.verbose:
         console.print("--verbose lists the stages and all other questions.")

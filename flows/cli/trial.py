@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from rich.table import Table
@@ -30,7 +31,7 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     if answers is not None:
         told = place / "people.csv"
         write_atomically(told, _print_score(answers, place / "key.csv", _released(folder)))
-        console.print(f"Beside a model's score: scan2qa score … --people {told}")
+        console.print(f"Beside a model's score: scan2qa score … --people {quote(str(told))}")
         return
     has_tiny = bool(released_files(folder / "release" / "data", TINY))
     released = _released(folder, TINY) if has_tiny else []  # so that people answer what models are tried on
@@ -46,7 +47,8 @@ def trial(folder: Path, questions: int, answers: Path | None) -> None:
     console.print(
         f"{count_of(len(chosen), 'question')}: {place / 'sheet.html'}, or {place / 'answers.csv'} to fill by hand."
     )
-    console.print(f"Then: scan2qa trial {folder} --answers FILE. The reference answers are in {place / 'key.csv'}.")
+    then = f"Then: scan2qa trial {quote(str(folder))} --answers FILE."
+    console.print(f"{then} The reference answers are in {place / 'key.csv'}.")
 
 
 def _media_of(folder: Path, question: Published) -> TrialMedia | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 
 from flows.cli.output.console import console, start_spinner, stop_spinner
@@ -58,7 +59,7 @@ def samples(folder: Path) -> None:
     for world, own in SAMPLES.items():
         start_spinner(f"Writing sample {WORLDS[world].units}")
         own.write(folder)
-        roots = " ".join(f"--root {name}={folder / name}" for name in own.readers)
+        roots = " ".join(f"--root {quote(f'{name}={folder / name}')}" for name in own.readers)
         for benchmark in BENCHMARKS.values():
             if world in {of.name for of in benchmark.worlds}:
                 console.print(f"Try: scan2qa build {benchmark.name} {roots} --set samples=true")

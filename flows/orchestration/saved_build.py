@@ -26,6 +26,7 @@ from pipeline.stages.builder import SAMPLES
 from pipeline.worlds.registry import configured
 
 SAVED_FILE: Final = "build.yaml"
+_PATHS: Final = ("fixes.folder", "known", "videos")  # settings that name files or folders
 UNFINISHED_FILE: Final = "build.unfinished.yaml"  # of a run that is under way, was cancelled or failed
 _HEAD: Final = (
     "# Written by scan2qa: the arguments of this build's last run that succeeded (build.yaml), or of a run since then\n"
@@ -54,15 +55,26 @@ class SavedBuild:
         """The kept settings with new ones laid over them; one of a whole section replaces those below it."""
         settings = dict(self.settings)
         for setting in given:
-            key, _, value = setting.partition("=")
+            key, value = _lasting(setting)
             settings = {k: v for k, v in settings.items() if k != key and not k.startswith(f"{key}.")} | {key: value}
         return [f"{key}={value}" for key, value in settings.items()]
 
     def unsaid(self, roots: Sequence[str] = (), settings: Sequence[str] = ()) -> str:
         """The saved arguments that still apply beside those given now, to be written on the command line again."""
         kept = [] if roots else [f"--root {quote(f'{name}={folder}')}" for name, folder in self.roots.items()]
-        kept += [f"--set {quote(setting)}" for setting in self.with_settings(settings) if setting not in settings]
+        given = ["=".join(_lasting(setting)) for setting in settings]
+        kept += [f"--set {quote(setting)}" for setting in self.with_settings(settings) if setting not in given]
         return " ".join(kept)
+
+
+def _lasting(setting: str) -> tuple[str, str]:
+    """Key and value of ``key=value``; a path as it can be repeated from any folder."""
+    key, _, value = setting.partition("=")
+    if key in _PATHS or key.startswith("written."):
+        found = strict_yaml(value)
+        if isinstance(found, str) and found != "none":
+            return key, as_setting(str(Path(found).absolute()))
+    return key, value
 
 
 def read_saved_build(folder: Path, file: str = SAVED_FILE) -> SavedBuild:

@@ -18,6 +18,7 @@ from tests.builds import REPOSITORY, TWO_TASKS_SETTINGS, Cli, perturbed, prefect
 from tests.engine.test_kill import SCENES, n_files
 from tests.worlds.indoor.readers.broken_metadata import write_scenes, write_sound
 
+HERE = Path.cwd()
 COUNTING = ("--set", "generate.tasks=[object_counting]")
 
 
@@ -251,10 +252,17 @@ def test_builds_are_listed(scan2qa: Cli, root: str, tmp_path: Path) -> None:
         ({"a": "{b: 1}"}, ["a.b=2"], ["a={b: 1}", "a.b=2"]),
         ({"a.bc": "1"}, ["a.b=2"], ["a.bc=1", "a.b=2"]),
         ({"a": "x=y"}, [], ["a=x=y"]),
+        (
+            {},
+            ["fixes.folder=own", "known=none", "videos=null"],
+            [f"fixes.folder={HERE}/own", "known=none", "videos=null"],
+        ),
+        ({}, ["fixes.folder='a #1'"], [f"fixes.folder='{HERE}/a #1'"]),
     ],
 )
 def test_new_settings_lie_over_the_kept_ones(kept: dict[str, str], said: list[str], result: list[str]) -> None:
     assert SavedBuild({}, kept).with_settings(said) == result
+    assert SavedBuild({}, dict(one.split("=", 1) for one in result)).unsaid(settings=[*result, *said]) == ""
 
 
 def test_changes_name_the_key_and_both_values() -> None:
