@@ -19,7 +19,7 @@ from pipeline.blind.features import TaskRows, rows_of
 from pipeline.blind.forest import FittedForest, Run, run_here
 from pipeline.blind.items import UNSEEN, BlindItem, folds_of
 from pipeline.blind.priors import PRIORS, by_median
-from pipeline.blind.shortcut_attackers import SHORTCUT_ATTACKERS, by_traits, elsewhere, mentions
+from pipeline.blind.shortcut_attackers import LEAST, SHORTCUT_ATTACKERS, by_traits, elsewhere, mentions
 from pipeline.blind.totals import GuessScores
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
 from pipeline.core.errors import ConfigError
@@ -211,7 +211,7 @@ def attack(
     NaN where an attacker has no guess. The dealings are those that nothing is chosen by, so that what filtering or
     pruning has fitted to its own folds does not flatter the result. With ``informed``, scores of the same questions
     among all that they were chosen from, each attacker has the better of the two in each task: what was taken out of a
-    release is no secret. An attacker that is in ``informed`` alone keeps its scores.
+    release is no secret. `LEAST` has not: nothing made all even. An attacker in ``informed`` alone keeps its scores.
     """
     index = tasks_of(items)
     tested = prepared(items, index)
@@ -226,7 +226,7 @@ def attack(
         scores.setdefault(name, np.full(len(items), np.nan))
         for members in index.values():
             mine = scores[name][members].mean()
-            if name != CHANCE and (np.isnan(mine) or known[members].mean() > mine):
+            if name not in (CHANCE, LEAST) and (np.isnan(mine) or known[members].mean() > mine):
                 scores[name][members] = known[members]
     return scores
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain, combinations, pairwise
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -117,18 +118,23 @@ def _by_place(items: Sequence[BlindItem], fold: IntArray, when: When) -> FloatAr
     return by_trait(items, fold, trait)
 
 
-def by_trait(items: Sequence[BlindItem], fold: IntArray, trait: Trait) -> FloatArray | None:
+def by_trait(items: Sequence[BlindItem], fold: IntArray, trait: Trait, sign: int = 1) -> FloatArray | None:
     """As `by_traits`; None for numbers."""
-    return by_traits(items, fold, [trait(item) for item in items]) if items[0].options else None
+    return by_traits(items, fold, [trait(item) for item in items], sign) if items[0].options else None
 
 
-def by_traits(items: Sequence[BlindItem], fold: IntArray, traits: Sequence[Sequence[Hashable]]) -> FloatArray:
-    """Score (n,) of the option whose trait was right most often in the other folds; equals share the point."""
+def by_traits(
+    items: Sequence[BlindItem], fold: IntArray, traits: Sequence[Sequence[Hashable]], sign: int = 1
+) -> FloatArray:
+    """Score (n,) of the option whose trait was right most often in the other folds; equals share the point.
+
+    With ``sign`` -1 least often: who has other answers of a task that was made even lacks those that are used less.
+    """
     rows, (_, code) = OptionRows.of(items), codes_of(list(chain.from_iterable(traits)))
     own, same = fold[rows.question], np.zeros_like(code)
     chance = sums_elsewhere(same, own, rows.right) / np.maximum(sums_elsewhere(same, own), 1)
     right, offered = sums_elsewhere(code, own, rows.right), sums_elsewhere(code, own)
-    return rows.score(np.round((right + chance) / (offered + 1), 9))
+    return rows.score(sign * np.round((right + chance) / (offered + 1), 9))
 
 
 @lru_cache(_KEPT)
@@ -206,6 +212,7 @@ def _share(item: BlindItem, last: dict[str, float], when: When) -> float | None:
     return None if second is None else second / max(last[item.group], 1.0)
 
 
+LEAST: Final = "least frequent"
 SHORTCUT_ATTACKERS: Final[dict[str, Callable[[Sequence[BlindItem], IntArray], FloatArray | None]]] = {
     "by length": partial(by_trait, trait=_length),
     "by letter": partial(by_trait, trait=_letter),
@@ -215,6 +222,7 @@ SHORTCUT_ATTACKERS: Final[dict[str, Callable[[Sequence[BlindItem], IntArray], Fl
     "interpolated": partial(_by_place, when=_clock_s),
     "by clip": partial(_by_share, when=_clip_s),
     "clip interpolated": partial(_by_place, when=_clip_s),
+    LEAST: partial(by_trait, trait=attrgetter("options"), sign=-1),
 }
 
 

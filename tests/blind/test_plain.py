@@ -226,7 +226,7 @@ def test_a_trait_is_worth_its_share_and_one_more_at_that_of_any() -> None:
     """Three options of each question: the longest, one as long, and one that is shorter."""
     items = choices()
     traits = [[len(option) > 4 for option in item.options] for item in items]
-    expected = []
+    expected, least = [], []
     for n, item in enumerate(items):
         known = [
             (own, place == other.right)
@@ -239,7 +239,9 @@ def test_a_trait_is_worth_its_share_and_one_more_at_that_of_any() -> None:
             for trait in (True, False)
         }
         expected.append(shared([worth[trait] for trait in traits[n]], item.right or 0))
+        least.append(shared([-worth[trait] for trait in traits[n]], item.right or 0))
     assert by_traits(items, FOLDS, traits) == pytest.approx(expected)
+    assert by_traits(items, FOLDS, traits, sign=-1) == pytest.approx(least)
     assert SHORTCUT_ATTACKERS["by length"](numbers(), FOLDS) is None
 
 

@@ -24,6 +24,7 @@ from pipeline.blind.forest import Run, run_here
 from pipeline.blind.items import BlindItem, make_item, shards_of
 from pipeline.blind.priors import by_frequency
 from pipeline.blind.prune import FLOOR, PruneLog, _set_quota, _share, debiased, prune
+from pipeline.blind.shortcut_attackers import LEAST
 from pipeline.core.arrays import IntArray
 from tests.blind.panel import counted, directions, nearest_items, number_item, questions_table, size_items
 
@@ -207,6 +208,25 @@ def test_questions_by_luck_are_left_alone() -> None:
     """Of a hundred questions without bias no more than a few go, however often the test is made."""
     rounds, _ = left_of(nearest_items(100, shortcut=False, seed=3))
     assert np.count_nonzero(rounds) <= 8
+
+
+@pytest.mark.slow
+def test_who_has_other_answers_of_an_even_task_does_not_know_the_rest_in_debiased() -> None:
+    """Of as many left as right a fold has more of what the others lack; a twelfth less, most of one, and it has not."""
+    before, after = [], []
+    for deal in range(3):
+        orders = [["left", "right"], ["right", "left"]]
+        items = [
+            make_item(n, "side", f"s{deal}{n}", "On which side?", orders[n // 2 % 2], "AB"[n % 2]) for n in range(60)
+        ]
+        rounds, left = left_of(items, tau=0.1)
+        assert 3 <= np.count_nonzero(rounds) <= 6
+        gone = Counter(item.options[item.right or 0] for item in items if rounds[int(item.id)])
+        assert max(gone.values()) >= 0.75 * gone.total()
+        before.append(attack(items, run_here)[LEAST].mean() - 0.5)
+        after.append(attack(left, run_here, informed={LEAST: np.ones(len(left))})[LEAST].mean() - 0.5)
+    assert min(before) > 0.1
+    assert abs(np.mean(after)) < 0.04
 
 
 class KilledError(Exception):
