@@ -256,7 +256,16 @@ def test_a_house_of_many_lines_is_a_scene_each(tmp_path: Path) -> None:
     document = converter.convert(places[1], tmp_path)
     assert len(document.objects) == len(THINGS)
     assert (document.up, document.handedness, document.complete) == ("y", "left", True)
-    assert {(x, z) for x, _, z in document.outline or ()} >= {(0, 0), (0, 3.5), (4, 3.5), (4, 0)}
+    assert (document.outline, document.area) == (None, pytest.approx(14.0)), "a wall stands between its two rooms"
+
+
+def test_a_house_of_one_room_has_an_outline(tmp_path: Path) -> None:
+    procthor(tmp_path / "in")
+    path = tmp_path / "in" / "house_1.json"
+    told = json.loads(path.read_text())
+    path.write_text(json.dumps(told | {"rooms": told["rooms"][:1]}))
+    document, _, _ = converted("procthor", tmp_path / "in", tmp_path / "out")
+    assert {(x, z) for x, _, z in document.outline or ()} == {(0, 0), (0, 3.5), (1.9, 3.5), (1.9, 0)}
 
 
 @pytest.mark.parametrize(
@@ -321,3 +330,4 @@ def test_real_annotations(
         assert box.center[2] + reach / 2 == pytest.approx(top_m, abs=0.02)
     if name == "procthor":
         assert scene.facts.room.area_m2 == pytest.approx(5.696**2 - 1.899**2, abs=0.01)
+        assert not scene.facts.room.floor, "between the bed and the toilet stands a wall"

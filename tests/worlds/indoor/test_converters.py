@@ -283,6 +283,19 @@ def test_a_room_plan_is_labelled_and_has_its_floor(tmp_path: Path) -> None:
         assert reach == pytest.approx(np.array(high) - low)
 
 
+@pytest.mark.parametrize(("x_m", "inner"), [(0.0, False), (0.4, False), (2.0, True)])
+def test_no_route_leads_through_a_wall_within_a_room_plan(tmp_path: Path, x_m: float, inner: bool) -> None:
+    room_plan(tmp_path / "in")
+    path = tmp_path / "in" / "room.json"
+    matrix = np.eye(4)
+    matrix[:3, 3] = YUP @ [x_m, 1.5, 1.2]
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"walls": [{"transform": matrix.T.ravel().tolist()}]}))
+    document, scene, _ = converted("roomplan", tmp_path / "in", tmp_path / "out")
+    assert (document.outline is None, bool(scene.facts.room.floor)) == (inner, not inner)
+    assert scene.facts.room.area_m2 == pytest.approx(ROOM[0] * ROOM[1])
+    assert any("walls stand within the floor" in remark for remark in document.remarks) == inner
+
+
 def inverted(pose: np.ndarray) -> np.ndarray:
     return np.linalg.inv(pose)
 

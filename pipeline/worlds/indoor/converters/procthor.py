@@ -42,6 +42,8 @@ NESTED_MAX: Final = 8  # children of children
 GRID_M: Final = 1e-3  # corners of rooms are rounded to it
 NO_OPENINGS: Final = "doors and windows are left out: from which end of a wall they are measured is not documented"
 
+NO_OUTLINE: Final = "walls stand between its rooms, so that it has an area and no outline: routes would lead through"
+
 
 class ProcThor(Converter):
     """Houses of ProcTHOR."""
@@ -81,10 +83,10 @@ class ProcThor(Converter):
             axes=_turns(np.array([_xyz(place, item, "rotation") for item in items]).reshape(-1, 3)).transpose(0, 2, 1),
         )
         floor = _floor(place, house)
-        parts: dict[str, Any] = {"area": floor.area}
-        if floor.geom_type == "Polygon" and not floor.interiors:
-            parts = {"outline": [(x, 0.0, z) for x, z in floor.exterior.coords[:-1]]}
-        return annotated_scene(place, boxes, complete=True, remarks=(NO_OPENINGS,), up="y", handedness="left", **parts)
+        parts: dict[str, Any] = {"area": floor.area, "remarks": (NO_OPENINGS, NO_OUTLINE)}
+        if len(house["rooms"]) == 1:
+            parts = {"outline": [(x, 0.0, z) for x, z in floor.exterior.coords[:-1]], "remarks": (NO_OPENINGS,)}
+        return annotated_scene(place, boxes, complete=True, up="y", handedness="left", **parts)
 
 
 def _looks_so(path: Path) -> bool:

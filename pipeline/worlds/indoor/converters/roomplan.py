@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import shapely
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.errors import RawDataError
@@ -24,6 +25,7 @@ THICK_M: Final = 0.06  # of doors and windows whose depth is 0
 NAMES: Final = {"storage": "cabinet", "washerDryer": "washing machine"}  # what people call it
 SURFACES: Final = ("doors", "windows")
 RIGID: Final = 0.01
+ALONG_M: Final = 0.5  # from the outline to the middle of a wall that stands along it
 
 
 class AppleRoomPlan(Converter):
@@ -51,6 +53,10 @@ class AppleRoomPlan(Converter):
             remarks.append(f"RoomPlan is not sure of every {', '.join(sorted(unsure))}: look, and add them to complete")
         outlines = [outline for floor in floors if (outline := _outline(place, floor)) is not None]
         outline = max(outlines, key=lambda ring: float(np.ptp(ring, axis=0).prod()), default=None) if outlines else None
+        area = None
+        if outline is not None and (inner := _inner_walls(place, document, outline)):
+            remarks.append(f"{inner} walls stand within the floor: it has no outline, as routes would lead through")
+            area, outline = float(shapely.Polygon(outline[:, [0, 2]]).area), None
         return SceneDocument(
             format="scan2qa-scene",
             version=1,
@@ -59,9 +65,17 @@ class AppleRoomPlan(Converter):
             handedness="right",
             complete=tuple(sorted({label for label, _ in items} - unsure)),
             objects=boxes,
+            area=area,
             outline=None if outline is None else tuple(tuple(row) for row in outline.tolist()),
             remarks=tuple(remarks),
         )
+
+
+def _inner_walls(path: Path, document: dict[str, Any], outline: FloatArray) -> int:
+    """How many walls stand on the floor within its outline (N, 3), and not along it."""
+    floor = shapely.Polygon(outline[:, [0, 2]])
+    middles = [shapely.Point(_transform(path, wall)[[0, 2], 3]) for wall in entries_of(path, document, "walls")]
+    return sum(floor.is_valid and floor.contains(m) and floor.exterior.distance(m) > ALONG_M for m in middles)
 
 
 def _looks_so(path: Path) -> bool:
