@@ -227,38 +227,56 @@ def _detail(picture: npt.NDArray[np.uint8]) -> float:
 
 
 FOCAL_SCALES: Final = 1.06 ** np.arange(-13.0, 14.0)  # 0.47 to 2.1
-FOCAL_APART: Final = (0.3, 12.0)  # metres or degrees between two frames; nearer ones fit with any focal length
-FOCAL_TURN_MAX_DEG: Final = 40.0  # beyond it they hardly show the same
 FOCAL_LIKE_MIN: Final = 0.5  # correlation at the best length
-FOCAL_FRAMES: Final = 8  # whose pictures are compared, evenly spaced
-FOCAL_FRAMES_MIN: Final = 4
+FOCAL_PAIRS_MIN: Final = 4
+PAIR_APART: Final = (0.3, 12.0)  # metres or degrees between two frames; nearer ones fit with any focal length
+PAIR_TURN_MAX_DEG: Final = 40.0  # beyond it they hardly show the same
+PAIR_UNLIKE: Final = 0.1  # of 1, by which two pictures of one surface may differ; or half of what they do as they are
+PAIRS_MIN: Final = 8
 
 
-def focal_scale(mesh: LabelledMesh) -> float | None:
-    """By how much focal lengths have to be multiplied for two pictures of one surface to agree; the median of 8 pairs.
+class SurfaceFit(NamedTuple):
+    """How two pictures of one surface agree where poses and mesh bring one over to the other; None: not told.
 
-    Each picture is compared with another one, seen from elsewhere and brought over by the surface that rays meet in the
-    mesh: what both show is alike only with the right length, and likest there. The mesh needs no colours. None where
-    pictures are missing, or where fewer than 4 pairs tell.
+    Attributes:
+        share: of the pairs of pictures, those that differ half as much as they do as they are.
+        focal: by how much focal lengths have to be multiplied for them to agree best, in the middle.
+    """
+
+    share: float | None
+    focal: float | None
+
+
+def surface_fit(mesh: LabelledMesh) -> SurfaceFit:
+    """Compares up to 16 pictures with others, seen from elsewhere and brought over by the surface that rays meet.
+
+    What both show is alike only with the right poses, times and lengths. The mesh needs no colours.
     """
     frames = mesh.frames
     pose = frames.world_T_camera
-    best: list[float] = []
-    for i in np.unique(np.linspace(0, len(pose) - 1, FOCAL_FRAMES).round().astype(np.intp)).tolist():
+    best, fits = list[float](), list[bool]()
+    for n, i in enumerate(np.unique(np.linspace(0, len(pose) - 1, FIT_FRAMES).round().astype(np.intp)).tolist()):
         cosine = (_inner(pose[:, :3, :3], pose[i, :3, :3]).sum(1) - 1) / 2
         turn_deg = np.degrees(np.arccos(np.clip(cosine, -1, 1)))
-        moved = np.linalg.norm(pose[:, :3, 3] - pose[i, :3, 3], axis=1) >= FOCAL_APART[0]
-        others = np.flatnonzero((moved | (turn_deg >= FOCAL_APART[1])) & (turn_deg <= FOCAL_TURN_MAX_DEG))
+        moved = np.linalg.norm(pose[:, :3, 3] - pose[i, :3, 3], axis=1) >= PAIR_APART[0]
+        others = np.flatnonzero((moved | (turn_deg >= PAIR_APART[1])) & (turn_deg <= PAIR_TURN_MAX_DEG))
         if not len(others):
             continue
         j = int(others[np.abs(others - i).argmin()])
         own, other = _reduced(frames.color(i)), _reduced(frames.color(j))
         if own is None or other is None or min(own.std(), other.std()) < FIT_SPREAD_MIN:
             continue
-        alike = [_likeness(mesh.brought_over(i, j, other, float(scale)), own) for scale in FOCAL_SCALES]
-        if max(alike) >= FOCAL_LIKE_MIN:
-            best.append(float(FOCAL_SCALES[int(np.argmax(alike))]))
-    return float(np.median(best)) if len(best) >= FOCAL_FRAMES_MIN else None
+        shown = mesh.brought_over(i, j, other, 1.0)
+        still = 1 - _likeness(np.where(np.isfinite(shown), other, np.nan), own)
+        fits.append(1 - _likeness(shown, own) <= max(PAIR_UNLIKE, still / 2))
+        if n % 2 == 0:
+            alike = [_likeness(mesh.brought_over(i, j, other, float(scale)), own) for scale in FOCAL_SCALES]
+            if max(alike) >= FOCAL_LIKE_MIN:
+                best.append(float(FOCAL_SCALES[int(np.argmax(alike))]))
+    return SurfaceFit(
+        float(np.mean(fits)) if len(fits) >= PAIRS_MIN else None,
+        float(np.median(best)) if len(best) >= FOCAL_PAIRS_MIN else None,
+    )
 
 
 _CHUNK_FRAMES: Final = 16  # at a time: 16 x 160 x 120 rays take about 30 MB

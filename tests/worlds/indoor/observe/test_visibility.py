@@ -42,9 +42,9 @@ from pipeline.worlds.indoor.observe.rays import (
     count_pixels,
     dull_share,
     face_objects,
-    focal_scale,
     held_against_depth,
     picture_fit,
+    surface_fit,
 )
 from pipeline.worlds.indoor.observe.visibility import (
     REACH_M,
@@ -293,8 +293,9 @@ def test_depth_that_disagrees_costs_what_needs_sight_and_far_off_the_scene(
 
 
 def test_pictures_are_held_against_their_limit() -> None:
-    assert visibility._fit(0.85) == visibility._fit(None) == ()
-    assert [(one.measured, one.limit) for one in visibility._fit(0.84)] == [(0.84, 0.85)]
+    assert visibility._fit(0.85, 0.7) == visibility._fit(None, None) == ()
+    for fits, told in (((0.84, 0.6), (0.84, 0.85)), ((0.85, 0.69), (0.69, 0.7)), ((None, 0.69), (0.69, 0.7))):
+        assert [(one.measured, one.limit) for one in visibility._fit(*fits)] == [told]
 
 
 @pytest.mark.slow
@@ -629,6 +630,29 @@ def test_pictures_of_another_time_are_in_doubt() -> None:
     assert 0.85 <= (picture_fit(LabelledMesh(swapped, 0)) or 0) < 1.0
 
 
+@pytest.mark.parametrize(
+    ("shown", "turned", "told"),
+    [
+        (list(range(16)), False, None),
+        ([(i + 4) % 16 for i in range(16)], False, None),  # as of a camera that turns by as much all the time
+        (list(range(15, -1, -1)), False, 0.0),
+        (list(range(16)), True, 0.0),
+    ],
+)
+def test_pictures_of_one_surface_agree_without_colours_of_the_mesh(
+    shown: list[int], turned: bool, told: float | None
+) -> None:
+    """A camera that turns to the left on and on: pictures in the other order, or poses inverted, turn to the right."""
+    room = replace(filmed_room(ROUND, shown), colors=None)
+    if turned:
+        room = replace(room, frames=replace(room.frames, world_T_camera=np.linalg.inv(room.frames.world_T_camera)))
+    share = surface_fit(LabelledMesh(room, 0)).share
+    assert share is not None
+    found = [f for f in observe(scene(0), room, ObserveConfig()).findings if f.name == "pictures_unlike_mesh"]
+    assert [(f.measured, f.limit, f.subject) for f in found] == ([] if told is None else [(share, 0.7, SIGHT)])
+    assert share == (1.0 if told is None else pytest.approx(told, abs=0.4))
+
+
 def test_one_pose_shows_one_picture() -> None:
     """A pose that stands in for all others shows what none of the pictures does; a camera at rest shows one thing."""
     turning = filmed_room(ROUND, list(range(16)))
@@ -675,7 +699,7 @@ def test_a_focal_length_is_told_by_two_pictures_of_one_surface(factor: float, to
     room = filmed_room(ROUND, list(range(16)))
     camera = replace(room.frames, intrinsics=room.frames.intrinsics * [factor, factor, 1, 1])
     off = replace(room, frames=camera, colors=room.colors if colors else None)
-    scale = focal_scale(LabelledMesh(off, 0))
+    scale = surface_fit(LabelledMesh(off, 0)).focal
     assert scale == pytest.approx(1 / factor, rel=0.06)
     found = [f for f in observe(scene(0), off, ObserveConfig()).findings if f.name == "focal_length_off"]
     assert [(f.subject, f.severity, f.measured) for f in found] == [
@@ -685,9 +709,15 @@ def test_a_focal_length_is_told_by_two_pictures_of_one_surface(factor: float, to
 
 def test_a_focal_length_is_not_told_without_pictures_or_another_view() -> None:
     room = filmed_room(ROUND, list(range(16)))
-    assert focal_scale(LabelledMesh(replace(room, frames=replace(room.frames, color=lambda _: None)), 0)) is None
+    assert surface_fit(LabelledMesh(replace(room, frames=replace(room.frames, color=lambda _: None)), 0)) == (
+        None,
+        None,
+    )
     still = np.tile(room.frames.world_T_camera[0], (16, 1, 1))
-    assert focal_scale(LabelledMesh(replace(room, frames=replace(room.frames, world_T_camera=still)), 0)) is None
+    assert surface_fit(LabelledMesh(replace(room, frames=replace(room.frames, world_T_camera=still)), 0)) == (
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize(("factor", "told"), [(1.0, []), (1.15, []), (1.25, [1.25]), (10.0, [10.0])])
