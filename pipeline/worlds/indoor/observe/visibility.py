@@ -69,8 +69,8 @@ class VisibilityLimits(Limits):
 PICTURE_FIT_MIN: Final = 0.85
 # Of pairs of pictures. Sound samples and the kitchen have 1.00, of the first third of their frames too. Poses that are
 # inverted or of OpenGL's camera, pictures reversed, turned, or one second late leave at most 0.38, half a second late
-# 0.06 to 0.75, mirrored 0.56 (a symmetrical room), half the focal length or lengths swapped with middles 0.44. Positions
-# off by a metre leave 0.62 to 1.00: `picture_fit` alone tells these.
+# 0.06 to 0.75, mirrored 0.56 (a symmetrical room), half the focal length or lengths swapped with middles 0.44. Where
+# positions are off by a metre they are 0.62 to 1.00: `picture_fit` alone tells these.
 SURFACE_FIT_MIN: Final = 0.7
 
 
