@@ -232,7 +232,7 @@ class CityView:
     def asked_of(self, i: int) -> str:
         """What of a shop is asked, by lot, and not told by texts about it: "name", "noun", "sign" or, "", nothing.
 
-        Otherwise its other questions would have the answers.
+        Otherwise its other questions would have the answers. Of a shop with a signboard something is always asked.
         """
         thing = self.things[i]
         if thing.kind != SHOP:
@@ -240,7 +240,7 @@ class CityView:
         signs = self.query.signs.get(thing.id)
         is_called = bool(signs) or self.query.fronts.corner[i]  # also without its sort
         is_sorted = self.is_business(i) and thing.noun != SHOP
-        able = {"": True, "name": self.read(i), "noun": is_sorted and is_called, "sign": signs}
+        able = {"": not signs, "name": self.read(i), "noun": is_sorted and is_called, "sign": signs}
         parts = [part for part, is_able in able.items() if is_able]
         return min(parts, key=lambda part: digest("asked", self.scene.id, thing.id, part))
 

@@ -35,7 +35,7 @@ FREE: Final = (0, 0, 1, 2, 3, 4, 6)  # so many spaces of a car park are free
 CARS: Final[list[str]] = _TABLE["cars"]
 SURFACES: Final[list[str]] = _TABLE["surfaces"]
 LOW: Final = 4  # storeys: higher houses have flat roofs
-SORTS: Final = 6  # of shops in a busy city: several are of each, whose names are told apart by looking alone
+SORTS: Final = 4  # of shops in a busy city: several are of each, whose names are told apart by looking alone
 # Each sort with a name for each sample city: who has read of one city's bakery knows no other's.
 SHOPS: Final[tuple[tuple[str, list[str]], ...]] = tuple(_TABLE["shops"].items())
 _AVENUES: Final[list[str]] = _TABLE["avenues"]

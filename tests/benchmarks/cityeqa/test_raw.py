@@ -338,6 +338,7 @@ def test_no_text_about_a_shop_tells_what_is_asked_of_it() -> None:
             assert not (told["noun"] and (phrase.sign or phrase.corner))
     assert all(parts <= {view.asked_of(target)} for target, parts in asked.items())
     assert {part for parts in asked.values() for part in parts} == {"name", "noun", "sign"}
+    assert any(one.kind == "name" and one.broken is None for one in raws), "several shops are of a sort"
 
 
 def test_of_a_vehicle_at_another_thing_one_question_is_asked() -> None:
