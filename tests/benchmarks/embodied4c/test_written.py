@@ -84,6 +84,8 @@ def test_questions_of_ones_own_are_asked_and_gold_earns_all(drive: AnyScene, tmp
     }
     lines = [OWN | {"accepted": ["tarmac"], "until_s": 5.0}, numeric, OWN | {"log": "elsewhere"}]
     questions = asked(drive, written=str(file_of(tmp_path / "own.jsonl", lines)))
+    tasks = {(row["task"], row["text"]) for row in questions.to_pylist() if row["task"].startswith("written")}
+    assert tasks == {("written words", OWN["question"]), ("written numbers", numeric["question"])}
     table = COLUMNS.table(questions, ())
     assert table.schema == COLUMNS.schema
     assert set(COLUMNS.descriptions) == set(COLUMNS.schema.names)
