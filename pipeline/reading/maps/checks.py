@@ -15,6 +15,7 @@ from pipeline.reading.maps.city_thing import BUILDING, FACING, SIZES, CityThing,
 from pipeline.reading.maps.feature import mentioned
 from pipeline.reading.maps.map_quality import shapes_of
 from pipeline.reading.maps.read import STOREY_M
+from pipeline.reading.maps.things import on_facades
 
 HEIGHT_TIMES: Final = 8.0  # over what is usual for its kind: no car is 12 m high
 OVERLAP: Final = 0.1  # of the smaller footprint: more is no roof that hangs over
@@ -26,6 +27,9 @@ STREETS_INSIDE: Final = 0.02  # of the places on streets, in buildings: more are
 PLACES_MIN: Final = 100
 OBJECTS_INSIDE: Final = 0.05  # of the objects in the open, in buildings
 OBJECTS_MIN: Final = 20
+FACINGS_MIN: Final = 8  # signs and shops that are at a wall: fewer may be at a wall that they do not face
+FACINGS_OFF: Final = 0.5  # of them; of three sample cities none
+FACING_OFF_DEG: Final = 60.0  # from the wall's way out
 OFF_MAP_M: Final = 50.0  # beyond the bounds: an object there was meant to be elsewhere
 
 
@@ -148,6 +152,31 @@ def apart(things: Sequence[CityThing], file: str, findings: Findings) -> list[Ci
         for i, thing in enumerate(things)
         if i not in dropped
     ]
+
+
+def facing_out(things: Sequence[CityThing], file: str, findings: Findings) -> list[CityThing]:
+    """The things; without what is stated of how signs and shops face where most of it is not out of their walls.
+
+    Angles from east, counter-clockwise, in radians or into the wall are such. In sound maps the two differ by no more
+    than walls that are not straight do.
+    """
+    stated = [i for i, t in enumerate(things) if t.kind in FACING and t.outline is None and t.facing_deg is not None]
+    bare = [things[i].model_copy(update={"facing_deg": None}) for i in stated]
+    houses = [thing for thing in things if thing.kind == BUILDING]
+    by_wall = on_facades([*bare, *houses])[: len(bare)]
+    pairs = [(things[i].facing_deg, own.facing_deg) for i, own in zip(stated, by_wall, strict=True)]
+    off = [abs((a - b + 180.0) % 360.0 - 180.0) for a, b in pairs if a is not None and b is not None]
+    share = float(np.mean([one > FACING_OFF_DEG for one in off])) if off else 0.0
+    if len(off) < FACINGS_MIN or share <= FACINGS_OFF:
+        return list(things)
+    message = (
+        f"{file}: {share:.0%} of {len(off)} signs and shops face over {FACING_OFF_DEG:g} degrees beside the way out of "
+        f"their nearest wall (limit {FACINGS_OFF:.0%}): facing_deg was not used"
+    )
+    remedy = "give facing_deg in degrees clockwise from north, away from the wall"
+    findings.add(doubt("facings_into_walls", file, message, remedy, round(share, 4), FACINGS_OFF, "share"))
+    replaced = dict(zip(stated, bare, strict=True))
+    return [replaced.get(i, thing) for i, thing in enumerate(things)]
 
 
 def report_layers(

@@ -245,6 +245,26 @@ def test_two_of_a_survey_in_one_place(kind: str, away_m: float, twice: bool, tmp
     assert {t.id for t in found.facts.things if t.doubt} == ({"a", "b"} if twice else set())
 
 
+@pytest.mark.parametrize(
+    ("turn_deg", "wrong", "shops", "told"),
+    [(0, 8, 8, None), (59, 8, 8, None), (61, 8, 8, 1.0), (180, 8, 8, 1.0), (180, 4, 8, None), (180, 5, 8, 0.625),
+     (180, 7, 7, None)],
+)  # fmt: skip
+def test_shops_that_face_into_their_walls(
+    turn_deg: int, wrong: int, shops: int, told: float | None, tmp_path: Path
+) -> None:
+    """A metre before the south walls of a row of houses: what most of them state is not used."""
+    row = [block(20.0 + 15.0 * n, 60.0, 10.0, 10.0, id=f"house {n}") for n in range(shops)]
+    south, facing = row[0]["geometry"]["coordinates"][0][0][1], [180 + turn_deg * (n < wrong) for n in range(shops)]
+    signs = [spot("shop", 25.0 + 15.0 * n, 59.0, id=f"shop {n}", facing_deg=facing[n] % 360) for n in range(shops)]
+    assert all(sign["geometry"]["coordinates"][1] < south for sign in signs)
+    found = read(write(tmp_path, *row, objects=signs))
+    doubts = [(f.measured, f.limit) for f in found.findings if f.name == "facings_into_walls"]
+    faces = [thing.facing_deg for thing in found.facts.things if thing.kind == "shop"]
+    assert doubts == ([(told, 0.5)] if told else [])
+    assert faces == pytest.approx([180.0] * shops if told else [one % 360 for one in facing], abs=0.1)
+
+
 @pytest.mark.parametrize(("shift_m", "measured"), [(0.0, None), (5.0, None), (12.0, 0.225)])
 def test_streets_through_houses(shift_m: float, measured: float | None, tmp_path: Path) -> None:
     """Houses of 10 m every 40 m along a street, 6 m from its middle: one shifted by 12 m takes 90 m of 398."""

@@ -25,6 +25,7 @@ from pipeline.reading.folders import RENAME, FolderReader, check_scene_name, dig
 from pipeline.reading.maps.checks import (
     Faults,
     apart,
+    facing_out,
     on_the_map,
     plausible,
     report_heights,
@@ -198,6 +199,7 @@ class Cities(FolderReader):
         streets = _streets(read_streets(files, path, box, findings), origin, name, findings)
         things = unique([*things, *objects], OBJECTS_FILE, findings)
         report_layers(things, [street.line for street in streets if street.sure], name, findings)
+        things = facing_out(things, OBJECTS_FILE if added else name, findings)
         things = on_facades(things, [street.line for street in streets])
         things = once(with_errors(things, placed_things), SHOP, name, findings)
         things = one_in_a_place(things, {thing.id for thing in objects}, name, findings)
