@@ -27,6 +27,7 @@ _MARK: Final = 13
 _PAD: Final = 4  # pixels around the mask of a text, for what letters reach beyond it
 _RIM: Final = 2  # pixels around a label
 _AWAY: Final = 7.0  # pixels between a point and its label
+_ROWS: Final = 12  # of text, up and down from a point, in which a label is looked for to which a line leads
 
 Colour = tuple[int, int, int]
 
@@ -81,27 +82,30 @@ class Raster:
         self._paste((int(x), int(y)), _written(words, size, right, down), colour)
 
     def label(
-        self, at: npt.ArrayLike, words: str, within: tuple[float, float, float, float]
+        self, at: npt.ArrayLike, words: str, within: tuple[float, float, float, float], *, led: bool = False
     ) -> tuple[float, float] | None:
         """A text beside a point, where it covers no other and lies within a rectangle, and where that is nearest.
 
-        None where it finds no room.
+        None where it finds no room. ``led``: a line will lead to it, so that it may lie farther up or down.
         """
         ((x, y),) = _pixels(np.asarray(at, dtype=np.float64)[None])
         width, height = _length(words, _TEXT), _TEXT + 2
-        near = (y - height / 2, y + _AWAY / 2, y - _AWAY / 2 - height)
-        for tops in (near, (near[1] + height, near[2] - height)):  # farther off only where there is no room beside it
-            for left, top in product((x + _AWAY, x - _AWAY - width), tops):
-                own = (left, top, left + width, top + height)
-                inside = own[0] >= within[0] and own[1] >= within[1] and own[2] <= within[2] and own[3] <= within[3]
-                if inside and not any(_meet(own, other) for other in self._taken):
-                    self._taken.append(own)
-                    place = (round(left), round(top))  # whole pixels: it is the same mask in every picture
-                    self._paste(
-                        place, _written(words, _TEXT, rim=_RIM), INK["paper"]
-                    )  # it may lie on anything, even black
-                    self._paste(place, _written(words, _TEXT), INK["text"])
-                    return min(max(x, own[0]), own[2]), min(max(y, own[1]), own[3])
+        below, above, beside = y + _AWAY / 2, y - _AWAY / 2 - height, (x + _AWAY, x - _AWAY - width)
+        near = (y - height / 2, below, above)
+        places = [*product(beside, near), *product(beside, (below + height, above - height))]
+        if led:
+            over = min(max(x - width / 2, within[0]), within[2] - width)
+            rows = (top for k in range(_ROWS) for top in (below + k * height, above - k * height))
+            places += product((over, *beside), rows)
+        for left, top in places:  # farther off only where there is no room beside it
+            own = (left, top, left + width, top + height)
+            inside = own[0] >= within[0] and own[1] >= within[1] and own[2] <= within[2] and own[3] <= within[3]
+            if inside and not any(_meet(own, other) for other in self._taken):
+                self._taken.append(own)
+                place = (round(left), round(top))  # whole pixels: it is the same mask in every picture
+                self._paste(place, _written(words, _TEXT, rim=_RIM), INK["paper"])  # it may lie on anything, even black
+                self._paste(place, _written(words, _TEXT), INK["text"])
+                return min(max(x, own[0]), own[2]), min(max(y, own[1]), own[3])
         return None
 
     def _paste(self, at: tuple[int, int], written: Image.Image, colour: Colour) -> None:

@@ -33,6 +33,15 @@ def test_things_on_one_another_have_a_label_each() -> None:
     assert all(raster.label((100, 100), name, (0, 0, 300, 200)) for name in ("book", "can", "cube", "box"))
 
 
+def test_a_label_with_a_line_finds_room_where_none_is_beside_its_point() -> None:
+    """Its 340 pixels fit neither left nor right of the middle of 400; a second one lies above it, a third below."""
+    raster, within, name = Raster(), (0, 0, 400, 300), "the building with a pitched roof nearest to the body of water"
+    assert raster.label((200, 150), name, within) is None
+    ends = [raster.label((200, 150), name, within, led=True) for _ in range(4)]
+    assert ends == [(200, 153.5), (200, 146.5), (200, 167.5), (200, 132.5)]
+    assert raster.label((200, 150), name * 2, within, led=True) is None
+
+
 def picture(scene: CityScene, answer: str) -> np.ndarray:
     """The map of a task with some answer."""
     pose = {"x": 10.0, "y": 10.0, "z": 5.0, "roll": 0.0, "pitch": 0.0, "yaw": 90.0}

@@ -103,10 +103,12 @@ class _FlightVideo:
         for row in near:
             self._landmark(raster, place(self.marks[row][0]), covers=True, named=row in self.middles)
         middles = {row: self.middles[row] for row in near if row in self.middles}
+        ends = []
         for row in sorted(middles, key=lambda row: float(np.hypot(*(middles[row] - own)))):
             middle = place(middles[row])
-            end = raster.label(middle, str(self.marks[row][1].label), _MAP)
-            if end is not None:  # shapes lie side by side and in one another: a line leads from the name to its own
+            ends.append((middle, raster.label(middle, str(self.marks[row][1].label), _MAP, led=True)))
+        for middle, end in ends:  # shapes lie side by side and in one another: a line leads from the name to its own
+            if end is not None:
                 raster.line(np.stack([middle, end]), INK["text"])
                 raster.dot(middle, 2, INK["text"])
         for row in near:  # the names of others may cover it

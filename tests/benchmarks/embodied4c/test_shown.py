@@ -274,7 +274,7 @@ def test_what_questions_name_is_drawn(
     made: Any, without: Any, told: str, least: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without it the picture is another one, by 15 pixels on the map at least, names apart; of a flight once before."""
-    monkeypatch.setattr(Raster, "label", lambda *_: None)
+    monkeypatch.setattr(Raster, "label", lambda *_, **__: None)
     checked = 0
     for scene in made():
         asked = [(row, float(row["operands"][1])) for row in asked_of(scene) if row["reason"] is None]
