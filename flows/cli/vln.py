@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from pipeline.benchmarks.embodied4c.vln.rules import TrialOutcome
     from pipeline.benchmarks.embodied4c.vln.specification import Specification
     from pipeline.core.arrays import FloatArray
+
+
+_UNITS: Final = {"m": " m", "s": " s", "deg": "°", "kmh": " km/h", "mps": " m/s"}
 
 
 class DeclaredTrial(NamedTuple):
@@ -71,6 +74,9 @@ def check(
         trial = replace(trial, success=declared.success)
     start = trial.t_s[0] if from_s is None else from_s
     cut = trial.between(start, trial.t_s[-1] if until_s is None else until_s)
+    if not len(cut):
+        span = f"{trial.t_s[0]:g} to {trial.t_s[-1]:g} s"
+        raise ConfigError(f"{log}: nothing is recorded from --from-s to --until-s; the log is of {span}")
     wanted = [task for i, task in told.items() if task.domain == domain and (not tasks or i in tasks)]
     outcomes = checked(wanted, cut, _places(targets, told), lanes)
     _print_outcomes(outcomes, f"{log.name}: {chosen}" if len(trials) > 1 else log.name)
@@ -186,9 +192,12 @@ def _places(targets: Sequence[str], known: Collection[str]) -> dict[str, FloatAr
 
 
 def _print_outcomes(outcomes: Sequence[TrialOutcome], log: str) -> None:
+    from pipeline.benchmarks.embodied4c.vln.rules import WORDS
+
     rows = []
     for outcome in outcomes:
-        measured = ", ".join(f"{k} {v:.2f}" for k, v in (outcome.measured or {}).items())
+        values = (outcome.measured or {}).items()
+        measured = ", ".join(f"{WORDS[k]} {v:.2f}{_UNITS.get(k.rpartition('_')[2], '')}" for k, v in values)
         told = outcome.why_not or "; ".join(filter(None, (measured, outcome.ended_by, *outcome.notes)))
         points = "–" if outcome.points is None else f"{outcome.points:.1f}"
         rows.append((outcome.task.id, outcome.task.instruction, points, told))

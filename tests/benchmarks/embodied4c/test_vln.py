@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from flows.cli.app import app
 from pipeline.benchmarks.embodied4c.vln.logs import Trial, trials_of
-from pipeline.benchmarks.embodied4c.vln.rules import RULES, checked, target_m, turned_deg
+from pipeline.benchmarks.embodied4c.vln.rules import RULES, WORDS, checked, target_m, turned_deg
 from pipeline.benchmarks.embodied4c.vln.specification import Specification, specifications
 from pipeline.core.errors import ConfigError, RawDataError
 from pipeline.samples.drive.argoverse2 import write_log
@@ -237,6 +237,7 @@ def test_limits_of_all_tasks_are_met_where_they_are_reached(
     found = RULES[rule](one, Trial(T, **{"place_m": EAST} | told), None if place is None else np.array(place))
     assert found.points == pytest.approx(earned)
     assert {name: found.measured[name] for name in measured} == pytest.approx(measured)
+    assert found.measured.keys() <= WORDS.keys()
 
 
 def test_an_offset_is_counted_from_where_the_nose_points_at_first() -> None:
@@ -260,7 +261,7 @@ def test_a_task_ends_at_its_timeout_or_with_an_event_and_what_it_lacks_is_said()
         assert (found.points, found.ended_by) == (pytest.approx(earned), ended_by)
     for log, why in (
         (trial.between(0, 0), "1 samples: 2 are needed"),
-        (trial, "the log does not tell joints_deg"),
+        (trial, "the log does not tell joint angles"),
         (replace(trial, joints_deg=np.zeros((5, 2))), "the arm has 2 joints"),
         (replace(trial, joints_deg=np.zeros((5, 3))), None),
     ):
@@ -342,6 +343,8 @@ def test_success_may_be_declared_where_the_log_does_not_say(tmp_path: Path) -> N
 def test_wrong_calls_are_refused_with_what_to_do(log: Path) -> None:
     for arguments, told in (
         (["--task", "A9"], "there is no task A9"),
+        (["--from-s", "5", "--until-s", "4"], "nothing is recorded from --from-s to --until-s; the log is of 0 to "),
+        (["--from-s", "nan"], "nothing is recorded from --from-s to --until-s"),
         (["--target", "1,2"], "say x,y,z in metres"),
         (["--target", "A9=1,2,3"], "say x,y,z in metres"),
         (["--domain", "sea"], "there is no embodiment 'sea'"),

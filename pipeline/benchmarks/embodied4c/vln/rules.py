@@ -279,7 +279,9 @@ RULES: Final[Mapping[str, Callable[[Specification, Trial, FloatArray | None], Tr
 
 
 # Attributes of `Trial` that a rule needs, beside times and places.
-NEEDS: Final[Mapping[str, list[str]]] = load_table("embodied4c/vln")["needs"]
+_TABLE: Final = load_table("embodied4c/vln")
+NEEDS: Final[Mapping[str, list[str]]] = _TABLE["needs"]
+WORDS: Final[Mapping[str, str]] = _TABLE["words"]  # column of a log, or measured value -> what people call it
 AT_A_PLACE: Final = ("reach_place", "reach_height")
 SAMPLES_MIN: Final = 2
 OTHERS: Final = ("leader_m", "leader_lane")
@@ -382,7 +384,7 @@ def missing(task: Specification, trial: Trial, place: FloatArray | None) -> str 
     needs += ["speed_mps"] if "speed_max_mps" in task.target else []
     lacking = [name for name in dict.fromkeys(needs) if _is_lacking(name, getattr(trial, name))]
     if lacking:
-        return f"the log does not tell {', '.join(lacking)}"
+        return f"the log does not tell {', '.join(WORDS.get(name, name) for name in lacking)}"
     if task.rule in AT_A_PLACE:
         if place is None:
             return "its target's place is not given"
