@@ -133,7 +133,8 @@ def _read(choice: Any, usage: Usage | None) -> Reply:
     text, finish = _text(choice.message.content), choice.finish_reason
     if text is None and finish is None:
         raise TypeError("neither content nor a reason to finish")
-    return Reply(text or "", usage, finish=str(finish or ""))
+    written = (text or "").encode("utf-8", "replace").decode()  # of a sign cut in two, JSON has half: no text at all
+    return Reply(written, usage, finish=str(finish or ""))
 
 
 def _told_as_success(error: Any, usage: Usage | None) -> ModelError:

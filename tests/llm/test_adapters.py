@@ -251,6 +251,8 @@ def test_a_malformed_reply_tells_what_it_cost() -> None:
     used = SimpleNamespace(prompt_tokens=7, completion_tokens=3)
     with pytest.raises(ModelError) as caught:
         read_completion(SimpleNamespace(choices=[], usage=used))
+    half = SimpleNamespace(message=SimpleNamespace(content="A \ud83d"), finish_reason="length")
+    assert read_completion(SimpleNamespace(choices=[half], usage=used)).text == "A ?"
     assert caught.value.usage == Usage(7, 3)
 
 
