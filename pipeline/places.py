@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from scipy.spatial import KDTree
 
 from pipeline.core.arrays import FloatArray
@@ -112,12 +113,14 @@ def largest(cities: Iterable[PlaceCity], top: int, excluded: Collection[str] = (
     return [replace(order[i], merged=tuple(own), rank=n) for n, (i, own) in enumerate(chosen.items(), start=1)]
 
 
-def km_between(lat_lon_deg: np.ndarray, lat_deg: float, lon_deg: float) -> np.ndarray:
-    """Great-circle distances (n,) of places (n, 2) from one, by the haversine formula."""
+def km_between(
+    lat_lon_deg: np.ndarray, lat_deg: npt.ArrayLike, lon_deg: npt.ArrayLike, radius_km: float = EARTH_KM
+) -> np.ndarray:
+    """Great-circle distances (n,) of places (n, 2) from one, or from as many, by the haversine formula."""
     lat, lon = np.radians(lat_lon_deg).T
     half = np.sin((lat - np.radians(lat_deg)) / 2) ** 2
     half += np.cos(lat) * np.cos(np.radians(lat_deg)) * np.sin((lon - np.radians(lon_deg)) / 2) ** 2
-    return np.asarray(2 * EARTH_KM * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0))))
+    return np.asarray(2 * radius_km * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0))))
 
 
 RESTRICTED: Final = "restricted"  # stands for a list of countries

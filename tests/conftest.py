@@ -95,6 +95,14 @@ Vec3 = tuple[float, float, float]
 Placed = tuple[str, Vec3, Vec3, float]  # category, center, side lengths, yaw
 
 
+@pytest.fixture
+def meta(tmp_path: Path) -> Path:
+    """A folder with sound metadata of scenes."""
+    from tests.worlds.indoor.readers.broken_metadata import write_sound  # of few tests
+
+    return write_sound(tmp_path / "meta").parent
+
+
 @pytest.fixture(scope="session")
 def real_vsi() -> Path:
     """Folder with VSI-Bench's released metadata (``meta_info``) and questions (``questions.jsonl``)."""

@@ -43,7 +43,7 @@ from flows.review_app.app import (
     told,
 )
 from flows.review_app.app import HERE as REVIEW
-from pipeline.core.errors import ConfigError, RawDataError, StoreError
+from pipeline.core.errors import ConfigError, RawDataError, StoreError, first_fault
 from pipeline.formats.images import size_of
 from pipeline.formats.scene_folder import MAX_BYTES
 from pipeline.llm.base import Image, ModelSpec, record, user
@@ -192,13 +192,7 @@ class LabelPages:
         try:
             return kind.model_validate_json(bytes(raw))
         except ValidationError as error:
-            raise HTTPException(422, _fault(error)) from error
-
-
-def _fault(error: ValidationError) -> str:
-    """The first fault that a model found, with its place."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise HTTPException(422, first_fault(error)) from error
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -243,7 +237,7 @@ def detect(url: str, jpeg: bytes, names: list[str]) -> Detections:
     try:
         return Detections.model_validate_json(raw)
     except ValidationError as error:
-        raise ConfigError(f"--propose {url}: its answer is no list of detections: {_fault(error)}") from error
+        raise ConfigError(f"--propose {url}: its answer is no list of detections: {first_fault(error)}") from error
 
 
 @contextmanager
@@ -269,7 +263,7 @@ def model_detector(url: str, model: str, key_env: str | None) -> Iterator[Detect
             attempts=ATTEMPTS,
         )
     except ValidationError as error:
-        raise ConfigError(f"--propose: {_fault(error)}") from error
+        raise ConfigError(f"--propose: {first_fault(error)}") from error
     if key_env is not None and not os.environ.get(key_env):
         raise ConfigError(f"model {model} needs an API key: export {key_env}=…")
     keys = {key_env: os.environ[key_env]} if key_env else {}

@@ -32,6 +32,12 @@ def fault_of_value(error: Any) -> str:
     return f"{shortened(repr(error['input']), VALUE_CHARS)}{text[5:]}" if text.startswith("Input ") else text
 
 
+def first_fault(error: Any, whole: str = "") -> str:
+    """The first fault that pydantic found, after its place; ``whole``: the place of the value itself."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, fault['loc'])) or whole}: {fault['msg']}"
+
+
 class Scan2qaError(Exception):
     """Base of every error that scan2qa raises on purpose; its text is one clear line for the user."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.core.arrays import FloatArray, IntArray
+from pipeline.core.arrays import FloatArray, IntArray, nearest_index
 
 
 def leftward_deg(origin: FloatArray, facing: FloatArray, target: FloatArray) -> FloatArray:
@@ -99,15 +99,7 @@ def turn_rate_dps(times_s: FloatArray, yaw_deg: FloatArray, window_s: float, *, 
 
 def _window(times_s: FloatArray, window_s: float, until: bool) -> tuple[IntArray, IntArray, FloatArray]:
     """Indices (T,) of where the window of each time begins and ends, and how long it is; NaN where it is empty."""
-    before = _nearest(times_s, times_s - (window_s if until else window_s / 2))
-    after = np.arange(len(times_s)) if until else _nearest(times_s, times_s + window_s / 2)
+    before = nearest_index(times_s, times_s - (window_s if until else window_s / 2))
+    after = np.arange(len(times_s)) if until else nearest_index(times_s, times_s + window_s / 2)
     lasted = times_s[after] - times_s[before]
     return before, after, np.where(lasted > 0, lasted, np.nan)
-
-
-def _nearest(times_s: FloatArray, wanted_s: FloatArray) -> IntArray:
-    """Indices (N,) of the times (T,) nearest to others (N,), the earlier one of two."""
-    after = np.clip(np.searchsorted(times_s, wanted_s), 1, max(1, len(times_s) - 1))
-    before = after - 1
-    after = np.minimum(after, len(times_s) - 1)
-    return np.where(times_s[after] - wanted_s < wanted_s - times_s[before], after, before)

@@ -19,7 +19,7 @@ from typing import Final
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, first_fault
 from pipeline.llm.base import Image, ModelSpec, Price, ProviderTerms, Request, Usage, VideoPart
 from pipeline.llm.cache import ReplyCache
 from pipeline.llm.failures import BUDGET, ModelError
@@ -46,8 +46,7 @@ def load_prices() -> PriceTable:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{PRICES}: cannot be read as a price table: {' '.join(str(error).split())}") from error
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise ConfigError(f"{PRICES}: {faults}") from error
+        raise ConfigError(f"{PRICES}: {first_fault(error)}") from error
 
 
 def price_of(spec: ModelSpec, table: PriceTable) -> Price | None:

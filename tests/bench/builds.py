@@ -59,9 +59,7 @@ def raw_scenes() -> tuple[dict[str, Any], str]:
 
 
 def written(folder: Path, scenes: dict[str, Any]) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    write_scenes(folder / "meta.json", scenes)
-    return folder
+    return write_scenes(folder / "meta.json", scenes)
 
 
 def read_scenes() -> list[Scene]:

@@ -107,7 +107,6 @@ def stops(count: str = "20") -> Iterator[Figure]:
     rng, releases = random.Random(13), Counter[bool]()  # noqa: S311
     with temporary() as folder, _server(folder) as (api, environment):
         meta, out, alone = folder / "meta", folder / "out", folder / "alone"
-        meta.mkdir()
         write_scenes(meta / "meta.json", perturbed(SCENES, N_SCENES))
         build(meta, alone)
         n_all = n_files(alone)

@@ -14,7 +14,6 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-import av
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -32,6 +31,7 @@ from tests.benchmarks.cityeqa.cities import task
 from tests.benchmarks.embodied4c.planted import question as exam
 from tests.benchmarks.ergeobench.test_score import choice, geo
 from tests.benchmarks.urbanvideo.test_score import question
+from tests.formats.logs.made_films import grey_film
 from tests.scoring.made import all_tasks
 from tests.scoring.made import vsi as vsi_row
 
@@ -45,13 +45,7 @@ LETTERS = "Answer with the option's letter from the given choices directly."
 def film(path: Path) -> None:
     """Twenty frames, each brighter than the one before."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream("libx264", rate=10)
-        stream.width = stream.height = 64
-        stream.pix_fmt = "yuv420p"
-        for shade in range(0, 200, 10):
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.full((64, 64, 3), shade, np.uint8))))
-        container.mux(stream.encode())
+    path.write_bytes(grey_film(range(0, 200, 10), 10, (64, 64)))
 
 
 def flights() -> list[Row]:

@@ -93,9 +93,7 @@ def built(first_build: Path, out: Path) -> Path:
 
 
 def written(folder: Path, scenes: dict[str, Any]) -> Path:
-    folder.mkdir(exist_ok=True)
-    write_scenes(folder / FILE, scenes)
-    return folder
+    return write_scenes(folder / FILE, scenes)
 
 
 def edited(**changes: dict[str, Any]) -> dict[str, Any]:

@@ -190,7 +190,6 @@ def test_all_code_that_runs_in_a_stage_is_in_its_closure(tmp_path: Path, config:
 
         return replace(stage, run=run)
 
-    (tmp_path / "meta").mkdir()
     write_scenes(tmp_path / "meta" / "rooms.json", {"bedroom": sample_scene(PLANS[0])})
     config = config_of(tmp_path / "meta")
     Builder(config, tmp_path / "out", stages={name: traced(stage) for name, stage in STAGES.items()}).build()

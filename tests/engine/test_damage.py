@@ -40,7 +40,6 @@ def cut(path: Path) -> None:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("damage")
     meta, out = folder / "meta", folder / "out"
-    meta.mkdir()
     write_scenes(meta / "meta.json", {name: SCENES[name] for name in ("bedroom", "office")})
     build(meta, out)
     return meta, out

@@ -161,7 +161,6 @@ def test_a_build_and_a_stage_say_what_would_run_and_run_nothing(tmp_path: Path) 
 @pytest.mark.slow
 def test_a_build_that_goes_on_after_a_stop_keeps_what_all_its_results_were_made_from(tmp_path: Path) -> None:
     meta, out = tmp_path / "meta", tmp_path / "out"
-    meta.mkdir()
     write_scenes(meta / "rooms.json", {plan.name: sample_scene(plan) for plan in PLANS[:2]})
     build(meta, out)
     (out / "manifest.parquet").unlink()  # a stop comes before it is written

@@ -166,7 +166,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], tup
     @cache
     def made(n: int) -> tuple[Path, Path]:
         folder = tmp_path_factory.mktemp(f"scenes{n}")
-        (folder / "meta").mkdir()
         write_scenes(folder / "meta" / "meta.json", perturbed(SCENES, n))
         build(folder / "meta", folder / "out", **TWO_TASKS)
         return folder / "meta", folder / "out"
@@ -219,7 +218,6 @@ def test_killed_at_random_moments(
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_killed_at_every_single_write(moment: str, victim: Victim, tmp_path: Path) -> None:
     meta = tmp_path / "meta"
-    meta.mkdir()
     write_scenes(meta / "meta.json", {"bedroom": SCENES["bedroom"]})
     assert victim.build(meta, tmp_path / "undisturbed") == 0
     n_writes = n_files(tmp_path / "undisturbed") + 1  # the link to the release

@@ -187,7 +187,6 @@ def there(out: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("moment", ["before the link is turned", "among scenes"][: times(1, 2)])
 def test_a_builder_that_slept_writes_nothing_over_its_successor(moment: str, tmp_path: Path) -> None:
     meta, out = tmp_path / "meta", tmp_path / "out"
-    meta.mkdir()
     write_scenes(meta / "meta.json", perturbed(SCENES, 3))
     with builder(meta, out, 6, moment) as first:
         _, status = os.waitpid(first.pid, os.WUNTRACED)
@@ -218,7 +217,6 @@ BUSY: Final = "another build is running in this folder"
 @pytest.mark.parametrize("builds", [2, 10])
 def test_one_works_and_the_others_say_so(builds: int, tmp_path: Path) -> None:
     meta, out = tmp_path / "meta", tmp_path / "out"
-    meta.mkdir()
     write_scenes(meta / "meta.json", perturbed(SCENES, 400))  # long enough for all of them to come
     processes = [command_process(meta, out, "--no-prefect", "--workers", "1") for _ in range(builds)]
     said = [process.communicate()[1] for process in processes]

@@ -39,7 +39,6 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     monkeypatch.setattr(pipeline.engine.stat_cache, "SETTLED_NS", -(10**12))
     monkeypatch.setattr(pipeline.engine.store, "PACK_RESULTS", 1)
     meta = tmp_path / "meta"
-    meta.mkdir()
     write_scenes(meta / FILE, SCENES)
     assert not built((meta, tmp_path / "out"))
     assert built((meta, tmp_path / "out"))

@@ -48,9 +48,8 @@ sys.stdin.read()
 @pytest.fixture(scope="module")
 def meta(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Metadata of two scenes; not to be changed."""
-    folder = tmp_path_factory.mktemp("meta")
-    write_scenes(folder / "meta.json", {name: SCENES[name] for name in ("bedroom", "kitchen")})
-    return folder
+    scenes = {name: SCENES[name] for name in ("bedroom", "kitchen")}
+    return write_scenes(tmp_path_factory.mktemp("meta") / "meta.json", scenes)
 
 
 @pytest.fixture(scope="module")

@@ -48,11 +48,6 @@ AUDIT, COVERAGE = ("audit", "vsi"), ("coverage", "vsi")
 
 
 @pytest.fixture
-def meta(tmp_path: Path) -> Path:
-    return write_sound(tmp_path / "meta").parent
-
-
-@pytest.fixture
 def root(meta: Path) -> str:
     return f"vsi_meta={meta}"
 

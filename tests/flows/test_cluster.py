@@ -36,9 +36,7 @@ KILLED_AT_FILES = 10  # of 150: in the midst of its scenes
 
 @pytest.fixture(scope="module")
 def meta(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("meta")
-    write_scenes(folder / "meta.json", perturbed(SCENES, N_SCENES))
-    return folder
+    return write_scenes(tmp_path_factory.mktemp("meta") / "meta.json", perturbed(SCENES, N_SCENES))
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,7 @@ def url(own_bucket: str) -> str:
 
 @pytest.fixture(scope="module")
 def meta(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("meta")
-    write_scenes(folder / "meta.json", perturbed(SCENES, 3))
-    return folder
+    return write_scenes(tmp_path_factory.mktemp("meta") / "meta.json", perturbed(SCENES, 3))
 
 
 @pytest.mark.slow
@@ -49,7 +47,6 @@ def test_another_machine_goes_on_where_the_first_was(meta: Path, url: str, scan2
     assert again.code == 0, again.err
     assert {why for row in json.loads(again.out)["stages"].values() for why in row} == {"reused"}
     assert release_of(other) == release_of(one)
-    (tmp_path / "more").mkdir()
     write_scenes(tmp_path / "more" / "meta.json", perturbed(SCENES, 4))
     assert scan2qa("build", "vsi", "--root", f"vsi_meta={tmp_path / 'more'}", "--out", other).code == 0
     stage = scan2qa("stage", "vsi", "export", "--root", f"vsi_meta={tmp_path / 'more'}", "--out", one)

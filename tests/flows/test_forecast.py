@@ -23,13 +23,7 @@ from pipeline.worlds.flight.observe.motion import MotionConfig
 from pipeline.worlds.registry import READERS
 from tests.benchmarks.urbanvideo.flights import flight, motion
 from tests.builds import Cli, config_of
-from tests.worlds.indoor.readers.broken_metadata import write_sound
 from tests.worlds.indoor.readers.tiny_scans import put
-
-
-@pytest.fixture
-def meta(tmp_path: Path) -> Path:
-    return write_sound(tmp_path / "meta").parent
 
 
 @pytest.mark.slow

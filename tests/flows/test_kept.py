@@ -178,7 +178,6 @@ def test_a_refused_build_changes_nothing(argument: str, scan2qa: Cli, root: str,
 @pytest.mark.usefixtures("built")
 def test_a_run_that_is_killed_keeps_its_arguments_apart(scan2qa: Cli, root: str, out: Path, tmp_path: Path) -> None:
     kept = (out / SAVED_FILE).read_bytes()
-    (tmp_path / "more").mkdir()
     write_scenes(tmp_path / "more" / "rooms.json", perturbed(SCENES, 12))
     other = ("--root", f"vsi_meta={tmp_path / 'more'}", "--set", "generate.profile=official")
     for folder in (out, tmp_path / "new"):

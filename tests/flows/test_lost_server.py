@@ -34,7 +34,6 @@ SCENES_OF_IT = PREFECT_FROM_SCENES + 2
 def meta(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Metadata of scenes, and beside it a build of them without Prefect."""
     folder = tmp_path_factory.mktemp("lost") / "meta"
-    folder.mkdir()
     write_scenes(folder / "meta.json", perturbed(SCENES, SCENES_OF_IT))
     build(folder, folder.parent / "out", **TWO_TASKS)
     return folder

@@ -56,7 +56,6 @@ def fetched(mirror: ObjectMirror) -> set[str]:
 @pytest.mark.slow
 def test_a_build_from_a_bucket_is_that_from_a_folder(bucket: str, scan2qa: Cli, tmp_path: Path) -> None:
     meta, out = tmp_path / "meta", tmp_path / "out"
-    meta.mkdir()
     write_scenes(meta / "meta.json", perturbed(SCENES, 4))
     upload(meta, f"{bucket}/released/meta")
     root = f"vsi_meta={bucket}/released/meta"
@@ -197,7 +196,6 @@ def test_the_folder_holds_no_more_than_it_may(bucket: str, tmp_path: Path, monke
 @pytest.mark.slow
 def test_a_scene_that_is_left_out_is_named_by_its_url(bucket: str, tmp_path: Path) -> None:
     meta = tmp_path / "meta"
-    meta.mkdir()
     write_scenes(meta / "meta.json", {"one": SCENES["bedroom"], "two": {"dataset": "scannet"}})
     upload(meta, f"{bucket}/meta")
     mirror = ObjectMirror(f"{bucket}/meta").synced()

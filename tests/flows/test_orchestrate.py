@@ -148,7 +148,6 @@ def test_a_run_by_the_clock_that_meets_a_build_by_hand_says_so_and_changes_nothi
     from prefect.logging import disable_run_logger
 
     meta, out = tmp_path / "meta", tmp_path / "out"
-    meta.mkdir()
     write_scenes(meta / "meta.json", {"bedroom": SCENES["bedroom"]})
     asked: dict[str, Any] = {
         "roots": {"vsi_meta": str(meta)},
@@ -165,7 +164,6 @@ def test_a_schedule_takes_what_is_saved_at_the_time_of_each_run(
 ) -> None:
     from flows.orchestration import prefect_run
 
-    (tmp_path / "meta").mkdir()
     write_scenes(tmp_path / "meta" / "meta.json", {"bedroom": SCENES["bedroom"]})
     saved = {
         "at": "2026-11-30 03:00",

@@ -23,7 +23,6 @@ ACCEPTED = ("--accept", "scenes", "--accept", "questions")
 @pytest.fixture
 def out(scan2qa: Cli, tmp_path: Path) -> Path:
     """A build whose candidate lost a scene and waits."""
-    (tmp_path / "meta").mkdir()
     write_scenes(tmp_path / "meta" / "meta.json", ALL)
     folder = tmp_path / "builds" / "vsi"
     assert scan2qa("build", "vsi", "--root", f"vsi_meta={tmp_path / 'meta'}", "--out", folder, *GATES).code == 0

@@ -131,7 +131,6 @@ def test_a_build_goes_on_without_unless_prefect_was_asked_for(
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # main() sets it
     meta, out = tmp_path / "meta", tmp_path / "out"
-    meta.mkdir()
     write_scenes(meta / "meta.json", {"bedroom": SCENES["bedroom"]})
     command = ["scan2qa", "build", "vsi", "--root", f"vsi_meta={meta}", "--out", str(out), *UNASKED_SETTINGS]
     monkeypatch.setattr(sys, "argv", [*command, "--prefect"])

@@ -68,7 +68,6 @@ def test_a_signal_ends_the_command_while_it_imports(number: signal.Signals, modu
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Metadata of many scenes, ``meta``, and a build of them that was left alone, ``out``."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    (folder / "meta").mkdir()
     write_scenes(folder / "meta" / "meta.json", perturbed(SCENES, 24))
     build(folder / "meta", folder / "out", **TWO_TASKS)
     return folder

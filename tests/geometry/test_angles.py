@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.core.arrays import nearest_index
 from pipeline.geometry.angles import (
-    _nearest,
     _window,
     leftward_deg,
     margin_below_deg,
@@ -226,8 +226,17 @@ def test_what_is_not_known_makes_no_speed() -> None:
 def test_windows_of_uneven_times_by_hand() -> None:
     """Each half of a second of four about a time ends at the sample that is nearest, the earlier one of two."""
     times_s = np.array([10.0, 11, 14, 15, 19, 20])
-    assert _nearest(times_s, np.array([9.0, 10.4, 10.5, 10.6, 12.5, 12.6, 17, 30])).tolist() == [0, 0, 0, 1, 1, 2, 3, 5]
-    assert _nearest(times_s[:1], np.array([9.0, 12.0])).tolist() == [0, 0]
+    assert nearest_index(times_s, np.array([9.0, 10.4, 10.5, 10.6, 12.5, 12.6, 17, 30])).tolist() == [
+        0,
+        0,
+        0,
+        1,
+        1,
+        2,
+        3,
+        5,
+    ]
+    assert nearest_index(times_s[:1], np.array([9.0, 12.0])).tolist() == [0, 0]
     values = np.array([[0.0, 1], [2, 1], [9, 5], [1, 5], [7, 1], [3, 0]])
     before, after, lasted = _window(times_s, 4.0, False)
     assert (before.tolist(), after.tolist(), lasted.tolist()) == (

@@ -46,7 +46,6 @@ TASKS: dict[str, Any] = {"generate": {"tasks": ["object_abs_distance", "object_r
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The folders of a release in one file, and of the same in shards."""
     folder = tmp_path_factory.mktemp("shards")
-    (folder / "meta").mkdir()
     write_scenes(folder / "meta" / "one.json", perturbed({plan.name: sample_scene(plan) for plan in PLANS}, 7))
     config = config_of(folder / "meta", **TASKS, select={"per_scene_and_task": 12, "per_task": {}})
     with pytest.MonkeyPatch.context() as patch:
@@ -94,7 +93,6 @@ def test_every_file_of_a_release_is_synced_before_its_checksums_are_there(
     synced: set[int] = set()
     monkeypatch.setattr(os, "fsync", lambda descriptor: synced.add(os.fstat(descriptor).st_ino))
     monkeypatch.setattr(writer, "write_release", partial(write_release, most=most))
-    (tmp_path / "meta").mkdir()
     write_scenes(tmp_path / "meta" / "one.json", {plan.name: sample_scene(plan) for plan in PLANS})
     Builder(config_of(tmp_path / "meta", **TASKS), tmp_path / "out").build()
     files = [path for path in (tmp_path / "out" / "release").resolve().rglob("*") if path.is_file()]

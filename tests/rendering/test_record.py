@@ -119,7 +119,6 @@ def test_of_things_of_one_name_that_of_the_id_is_marked(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_writes_one_of_a_build_and_refuses_a_release_alone(tmp_path: Path, scan2qa: Cli) -> None:
-    (tmp_path / "meta").mkdir()
     write_scenes(tmp_path / "meta" / "rooms.json", {"kitchen": sample_scene(PLANS[1])})
     config = config_of(tmp_path / "meta")
     with save_if_successful(tmp_path / "out", config, [], {"vsi_meta": tmp_path / "meta"}):

@@ -96,9 +96,7 @@ def selected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pa.Table]:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("many")
-    write_scenes(folder / "meta.json", MANY)
-    return folder
+    return write_scenes(tmp_path_factory.mktemp("many") / "meta.json", MANY)
 
 
 @pytest.fixture(scope="module")
@@ -317,7 +315,6 @@ def test_debiased_is_what_pruning_leaves(many: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_same_bytes_whatever_the_order_of_scenes(many: Path, pruned: Outcome, tmp_path: Path) -> None:
-    (tmp_path / "meta").mkdir()
     write_scenes(tmp_path / "meta" / "meta.json", dict(reversed(MANY.items())))
     build(tmp_path / "meta", tmp_path / "two", **PRUNED)
     assert release_of(tmp_path / "two") == release_of(many.parent / "pruned")
@@ -386,7 +383,6 @@ def test_what_was_removed_stays_removed_while_a_model_is_down(
     monkeypatch.setattr(rate_limit, "FIRST_PAUSE_S", 0.01)  # nobody listens: no minute is waited
     questions, meta, out = selected[1].to_pylist(), tmp_path / "meta", tmp_path / "out"
     truths = {row["text"]: right(row) for row in questions if row["id"] % 4}
-    meta.mkdir()
     write_scenes(meta / "meta.json", SCENES)
     with running(replies=truths) as up:
         with running(replies=truths) as other:

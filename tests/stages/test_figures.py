@@ -24,12 +24,6 @@ from pipeline.release.media import drawings_of, pictures_of
 from pipeline.stages import figures
 from pipeline.stages.figures import _Video
 from tests.builds import build, results_of
-from tests.worlds.indoor.readers.broken_metadata import write_sound
-
-
-@pytest.fixture
-def meta(tmp_path: Path) -> Path:
-    return write_sound(tmp_path / "meta").parent
 
 
 @pytest.mark.slow

@@ -25,9 +25,7 @@ PROVENANCE = "release/provenance/test-00000-of-00001.parquet"
 
 @pytest.fixture
 def meta(tmp_path: Path) -> Path:
-    (tmp_path / "meta").mkdir()
-    write_scenes(tmp_path / "meta" / "rooms.json", SCENES)
-    return tmp_path / "meta"
+    return write_scenes(tmp_path / "meta" / "rooms.json", SCENES)
 
 
 def entry(number: int = 1, scene: str = "kitchen", expect: int = CHAIRS, now: int = 7) -> str:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -22,10 +21,10 @@ from pipeline.llm.failures import CLOSED, ModelError
 from pipeline.llm.session import Session
 from pipeline.llm.visual_inputs import VisualInputs
 from pipeline.review.review_bundle import make_review_bundle
-from pipeline.samples.common.encode import VideoWriter
 from pipeline.stages.author import AUTHOR, is_blindfolded
 from pipeline.stages.verify import doubts_in, is_complete, run, seen
 from tests.builds import UNASKED
+from tests.formats.logs.made_films import grey_film
 from tests.llm.asking import KEY, hosted, table
 from tests.llm.fake_server import running
 
@@ -53,10 +52,7 @@ REPLIES = {
 def context(tmp_path: Path) -> StageContext:
     """Results of the stages before it, with a film and two clips, each of four frames that grow brighter."""
     for name in ("room1", "one", "two"):
-        writer = VideoWriter("mp4", 2, 64, 48)
-        for k in range(4):
-            writer.add(np.full((48, 64, 3), 60 * k, dtype=np.uint8))
-        (tmp_path / f"{name}.mp4").write_bytes(writer.finish())
+        (tmp_path / f"{name}.mp4").write_bytes(grey_film(range(0, 240, 60), 2))
     clips = [("one.mp4", 0.0, 1.0), ("two.mp4", 0.5, 1.5)]
     made = [{"clip": name, "from_s": start, "until_s": end} for name, start, end in clips]
     raw = {

@@ -28,6 +28,7 @@ from pipeline.core.schema import Model
 from pipeline.core.templates import load_table
 from pipeline.geometry.views import PinholeView, is_in, turned_deg
 from pipeline.metrics.words import is_named
+from pipeline.places import km_between
 from pipeline.questions.harness import Harness, Marking
 from pipeline.questions.published import Published, read_of_benchmark
 from pipeline.questions.scoring_protocol import (
@@ -51,10 +52,7 @@ FARTHEST_KM: Final = 20_037.5  # D_max of equation 7: half of the circumference,
 
 def great_circle_km(lat_lon_deg: FloatArray, other: FloatArray) -> FloatArray:
     """Haversine distance (N,) between WGS84 degrees (N, 2) on a sphere (equation 5), kilometres."""
-    one, two = np.radians(lat_lon_deg), np.radians(other)
-    half = np.sin((two - one) / 2) ** 2
-    square = half[:, 0] + np.cos(one[:, 0]) * np.cos(two[:, 0]) * half[:, 1]
-    return np.asarray(2 * RADIUS_KM * np.arcsin(np.sqrt(np.clip(square, 0.0, 1.0))))
+    return km_between(lat_lon_deg, other[:, 0], other[:, 1], RADIUS_KM)
 
 
 def error_score(median_km: FloatArray) -> FloatArray:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import shapely
 
 from pipeline.benchmarks.vsi.rules import ScanView
 from pipeline.core.arrays import FloatArray
@@ -165,7 +166,8 @@ def section(
     canvas = ground.canvas()
     canvas.text("note", (10, 18), "from the side")
     for (_, kind, name), points in zip(boxes, shapes, strict=True):
-        outline = ground.at(_hull(points))
+        corners = shapely.get_coordinates(shapely.convex_hull(shapely.MultiPoint(points)))
+        outline = ground.at(corners[:-1] if len(corners) > 2 else corners)  # of an area the last is the first again
         canvas.shape(kind, [outline], name)
         canvas.label("name", (outline[:, 0].mean(), outline[:, 1].min()), name, 5.0)
     line = ground.at(flat(np.stack([start, end])))
@@ -182,14 +184,3 @@ def _longest_side(plan: SceneDrawing, index: int) -> FloatArray:
     over_ground = np.hypot(sides[:, 0], sides[:, 1])
     best = int(over_ground.argmax())
     return np.asarray(sides[best, :2] / over_ground[best]) if over_ground[best] > _LEVEL_M else np.array([1.0, 0.0])
-
-
-def _hull(points: FloatArray) -> FloatArray:
-    """The outline (k, 2) of points that lie in a plane; themselves where they lie on a line."""
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        return np.asarray(points[ConvexHull(points).vertices])
-    except QhullError:
-        order = np.lexsort(points.T)
-        return np.asarray(points[order[[0, -1]]])

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.benchmarks.vsi.drawings import DRAWINGS
 from pipeline.benchmarks.vsi.rules import PROFILES, Rules
-from pipeline.benchmarks.vsi.scene_drawing import _hull, rule
+from pipeline.benchmarks.vsi.scene_drawing import rule
 from pipeline.core.video_spec import VideoSpec
 from pipeline.geometry.boxes import closest_distance_m, closest_points, point_distance_m, stack
 from pipeline.worlds.indoor.facts import FrameCamera, IndoorScene, Room
@@ -177,10 +177,6 @@ def camera(second: float, x_m: float) -> FrameCamera:
     return FrameCamera.model_validate(
         {"second": second, "world_T_camera": axes, "focal": (1, 4 / 3), "middle": (0.5, 0.5)}
     )
-
-
-def test_points_on_a_line_are_drawn_from_end_to_end() -> None:
-    assert _hull(np.array([[1.0, 1], [0, 0], [3, 3], [2, 2]])).tolist() == [[0, 0], [3, 3]]
 
 
 def test_a_rule_is_the_first_fact_of_its_name_that_has_a_limit() -> None:

@@ -105,7 +105,6 @@ def rows(**changed: Any) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_a_build_asks_nothing_about_it_and_says_why(tmp_path: Path) -> None:
     meta = tmp_path / "meta"
-    meta.mkdir()
     write_scenes(meta / "meta.json", {"kitchen": sample_scene(PLANS[1]), "lounge": sample_scene(PLANS[2])})
     questions = tmp_path / "published.jsonl"  # of a name that is not looked for beside metadata
     questions.write_text("\n".join(map(json.dumps, rows())), encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,14 @@ from pipeline.samples.common.encode import VideoWriter
 
 FPS = 10
 DATA, SUBTITLE = (b"meta", b"gpmd", b"nmhd"), (b"sbtl", b"tx3g", b"nmhd")
+
+
+def grey_film(shades: Iterable[int], fps: int, size: tuple[int, int] = (64, 48)) -> bytes:
+    """A film of pictures (width, height) of one grey each."""
+    writer = VideoWriter("mp4", fps, *size)
+    for shade in shades:
+        writer.add(np.full((size[1], size[0], 3), shade, dtype=np.uint8))
+    return writer.finish()
 
 
 def klv(key: str, kind: str, size: int, rows: Sequence[bytes] | bytes) -> bytes:

@@ -17,6 +17,7 @@ from pydantic import Field, FiniteFloat, ValidationError
 
 from pipeline.benchmarks.embodied4c.rules import AERIAL, DRIVING, MANIPULATION
 from pipeline.benchmarks.embodied4c.vln.specification import Specification
+from pipeline.core.errors import first_fault
 from pipeline.core.schema import Model
 from pipeline.core.templates import load_table
 from pipeline.llm.base import Image
@@ -108,8 +109,7 @@ def read_command(domain: str, reply: str) -> Command:
         *joints, gripper = json.loads(array[0]) or [None]
         return ArmCommand.model_validate({"joints_rad": joints, "gripper": gripper})
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc'])) or 'the command'}: {first['msg']}") from error
+        raise ValueError(first_fault(error, "the command")) from error
     except json.JSONDecodeError as error:
         raise ValueError(f"the array cannot be read: {error}") from error
 

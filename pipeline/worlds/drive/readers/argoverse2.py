@@ -192,8 +192,7 @@ def _actors(
     ids, thing = np.unique(boxes["track_uuid"].astype(str), return_inverse=True)
     twice = tracking.repeated(thing, time)
     tracking.report_repeated(ids[thing[twice]], findings)
-    boxes = {name: column[~twice] for name, column in boxes.items()}
-    thing, time = thing[~twice], time[~twice]
+    boxes, time = {name: column[~twice] for name, column in boxes.items()}, time[~twice]
     place_m = rotated(rotation[time], table_of(boxes, *PLACE)) + origin_m[time]
     forward = rotated(rotation[time], matrices(table_of(boxes, *TURN))[..., :, 0])
     tables = {
@@ -202,21 +201,9 @@ def _actors(
         "points": boxes["num_interior_pts"][:, None].astype(np.float64),
         "size_m": table_of(boxes, "length_m", "width_m", "height_m"),
     }
-    actors = []
-    words = tracking.steady_words(ids[thing], boxes["category"], ARGOVERSE2, findings)
-    for number, stretch in tracking.stretches(thing, time, tables).items():
-        name = str(ids[number])
-        actors.append(
-            Actor(
-                id=name,
-                category=ARGOVERSE2.get(words[name], "object"),
-                source_category=words[name],
-                box=tracking.steady_box(stretch.tables["size_m"], name, findings),
-                track=stretch.track(),
-                points=pack(tracking.within(stretch.tables["points"], POINTS_MAX), 1.0),
-            )
-        )
-    return tuple(sorted(actors, key=lambda actor: actor.id))
+    words = tracking.steady_words(boxes["track_uuid"], boxes["category"], ARGOVERSE2, findings)
+    recorded = {"points": (POINTS_MAX, 1.0)}
+    return tracking.actors_of(boxes["track_uuid"], time, tables, words, ARGOVERSE2, recorded, findings)
 
 
 def _ego_box(rows: Columns, findings: Findings) -> VehicleBox | None:

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from pipeline.core.arrays import FloatArray
-from pipeline.core.errors import faults_of
+from pipeline.core.errors import faults_of, first_fault
 from pipeline.core.findings import Findings, note
 from pipeline.core.schema import Name
 from pipeline.formats.feather import Columns, read_feather
@@ -70,8 +70,7 @@ def read_map(files: SceneFiles, path: Path) -> tuple[tuple[Lane, ...], tuple[Cro
     try:
         found = _Map.model_validate(files.json(path))
     except ValidationError as error:
-        first = error.errors()[0]
-        message = f"{'.'.join(map(str, first['loc']))}: {first['msg']}, in all {error.error_count()} faults"
+        message = f"{first_fault(error)}, in all {error.error_count()} faults"
         raise files.fault(path, "bad_map", message, "fetch the log's map again") from error
     lanes = tuple(_lane(lane) for lane in sorted(found.lane_segments.values(), key=lambda lane: lane.id))
     crossings = tuple(

@@ -239,13 +239,12 @@ class _Labels:
         twice = tracking.repeated(thing, self.frame) & ~away
         tracking.report_repeated(names[thing[twice]], findings)
         kept = ~away & ~twice
-        thing, frame, numbers = thing[kept], self.frame[kept], self.numbers[kept]
         words = tracking.steady_words(self.names[kept], self.words[kept], KITTI, findings)
+        if poses is not None:
+            kept &= self.frame < len(poses.place_m)
+        frame, numbers = self.frame[kept], self.numbers[kept]
         place_m, ahead = _in_body(numbers)
         if poses is not None:
-            posed = frame < len(poses.place_m)
-            thing, frame, numbers = thing[posed], frame[posed], numbers[posed]
-            place_m, ahead = place_m[posed], ahead[posed]
             place_m = rotated(poses.axes[frame], place_m) + poses.place_m[frame]
             ahead = rotated(poses.axes[frame], ahead)
         tables = {
@@ -255,24 +254,10 @@ class _Labels:
             "occluded": numbers[:, 1:2],
             "size_m": numbers[:, [9, 8, 7]],
         }
-        actors = []
-        for number, stretch in tracking.stretches(thing, frame, tables).items():
-            name = str(names[number])
-            box = tracking.steady_box(stretch.tables["size_m"], name, findings)
-            if box is not None:
-                box = box.model_copy(update={"middle_m": (0.0, 0.0, box.size_m[2] / 2)})
-            actors.append(
-                Actor(
-                    id=name,
-                    category=KITTI.get(words[name], "object"),
-                    source_category=words[name],
-                    box=box,
-                    track=stretch.track(),
-                    occluded=pack(tracking.within(stretch.tables["occluded"], LEVEL_MAX), 1.0),
-                    truncated=pack(tracking.within(stretch.tables["truncated"], LEVEL_MAX), 0.01),
-                )
-            )
-        return tuple(sorted(actors, key=lambda actor: actor.id))
+        recorded = {"occluded": (LEVEL_MAX, 1.0), "truncated": (LEVEL_MAX, 0.01)}
+        actors = tracking.actors_of(self.names[kept], frame, tables, words, KITTI, recorded, findings)
+        boxes = [a.box and a.box.model_copy(update={"middle_m": (0.0, 0.0, a.box.size_m[2] / 2)}) for a in actors]
+        return tuple(actor.model_copy(update={"box": box}) for actor, box in zip(actors, boxes, strict=True))
 
 
 def _pictures(files: SceneFiles) -> tracking.Pictures | None:

@@ -186,7 +186,6 @@ def _actors(files: SceneFiles, scene: TabledScene, time_of: IntArray, findings: 
     twice = tracking.repeated(thing, time)
     tracking.report_repeated(ids[thing[twice]], findings)
     rows = np.flatnonzero(kept)[~twice]
-    thing, time = thing[~twice], time[~twice]
     tables = {
         "place_m": place[rows],
         "yaw_deg": yaw_deg(matrices(turn[rows])[..., 0])[:, None],
@@ -194,21 +193,8 @@ def _actors(files: SceneFiles, scene: TabledScene, time_of: IntArray, findings: 
         "size_m": size[rows][:, [1, 0, 2]],  # the table has the width first
     }
     steady = tracking.steady_words(names[rows], words[rows], NUSCENES, findings)
-    actors = []
-    for number, stretch in tracking.stretches(thing, time, tables).items():
-        name = str(ids[number])
-        measured = tracking.within(stretch.tables["points"], POINTS_MAX)
-        actors.append(
-            Actor(
-                id=name,
-                category=NUSCENES.get(steady[name], "object"),
-                source_category=steady[name] or "unknown",
-                box=tracking.steady_box(stretch.tables["size_m"], name, findings),
-                track=stretch.track(),
-                points=None if np.isnan(measured).all() else pack(measured, 1.0),
-            )
-        )
-    return tuple(sorted(actors, key=lambda actor: actor.id))
+    recorded = {"points": (POINTS_MAX, 1.0)}
+    return tracking.actors_of(names[rows], time[~twice], tables, steady, NUSCENES, recorded, findings)
 
 
 def _camera(camera: MountedCamera, findings: Findings) -> DriveCamera | None:

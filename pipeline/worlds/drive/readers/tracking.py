@@ -18,7 +18,15 @@ from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, size_of
 from pipeline.reading.files import SceneFiles
 from pipeline.reading.footage import Footage, held_footage
-from pipeline.worlds.drive.facts import PLACE_STEP_M, SPEED_STEP_MPS, TIME_STEP_S, YAW_STEP_DEG, ActorTrack, VehicleBox
+from pipeline.worlds.drive.facts import (
+    PLACE_STEP_M,
+    SPEED_STEP_MPS,
+    TIME_STEP_S,
+    YAW_STEP_DEG,
+    Actor,
+    ActorTrack,
+    VehicleBox,
+)
 
 LASTS_MAX_S: Final = 20_000.0  # five and a half hours
 CELLS_MAX: Final = 20_000_000  # half a gigabyte of places; an hour of 250 things at 20 Hz has as many
@@ -167,6 +175,45 @@ def steady_box(size_m: FloatArray, name: str, findings: Findings) -> VehicleBox 
         findings.add(doubt("size_varies", name, message, "give one size", spread, SIZE_VARIES_M, "m"))
     length, width, height = np.median(known, axis=0).tolist()
     return VehicleBox(size_m=(length, width, height))
+
+
+def actors_of(
+    names: npt.NDArray[Any],
+    time: IntArray,
+    tables: Mapping[str, FloatArray],
+    words: Mapping[str, str],
+    common: Mapping[str, str],
+    recorded: Mapping[str, tuple[float, float]],
+    findings: Findings,
+) -> tuple[Actor, ...]:
+    """All that rows (R,) are about, by id.
+
+    Args:
+        names: of the thing that a row is about.
+        time: as in `stretches`.
+        tables: those of `TrackStretch.track`, ``size_m`` (R, 3), and those ``recorded``.
+        words: the source's word for each thing (`steady_words`).
+        common: the source's words -> common ones.
+        recorded: tables (R, 1) that actors have as series -> the most that they may be, and their step.
+        findings: what is found is added to them.
+    """
+    ids, thing = np.unique(names.astype(str), return_inverse=True)
+    actors = []
+    for number, stretch in stretches(thing, time, tables).items():
+        name = str(ids[number])
+        known = {column: within(stretch.tables[column], most) for column, (most, _) in recorded.items()}
+        series: dict[str, Any] = {k: pack(v, recorded[k][1]) for k, v in known.items() if not np.isnan(v).all()}
+        actors.append(
+            Actor(
+                id=name,
+                category=common.get(words[name], "object"),
+                source_category=words[name] or "unknown",
+                box=steady_box(stretch.tables["size_m"], name, findings),
+                track=stretch.track(),
+                **series,
+            )
+        )
+    return tuple(actors)
 
 
 SUFFIXES: Final = (".jpg", ".jpeg", ".png")

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.core.arrays import FloatArray
+from pipeline.core.arrays import FloatArray, nearest_index
 from pipeline.core.errors import RawDataError
 from pipeline.core.files import read_file
 from pipeline.formats.images import MAX_PIXELS, decode_numbers, size_of
@@ -226,7 +226,5 @@ def _nearest(clock_s: FloatArray, asked_s: FloatArray) -> np.ndarray:
     if not len(clock_s):
         return np.full(len(asked_s), -1)
     order = np.argsort(clock_s, kind="stable")
-    known = np.concatenate([[-np.inf], clock_s[order], [np.inf]])
-    after = np.searchsorted(known, asked_s)
-    pick = np.where(asked_s - known[after - 1] <= known[after] - asked_s, after - 1, after)
-    return np.where(np.abs(known[pick] - asked_s) <= APART_MAX_S, order[np.clip(pick - 1, 0, len(order) - 1)], -1)
+    nearest = order[nearest_index(clock_s[order], asked_s)]
+    return np.where(np.abs(clock_s[nearest] - asked_s) <= APART_MAX_S, nearest, -1)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from pipeline.core.arrays import BoolArray, FloatArray, IntArray, runs
+from pipeline.core.arrays import BoolArray, FloatArray, IntArray, nearest_index, runs
 from pipeline.core.findings import doubt, fault
 from pipeline.core.schema import Finding, Limits, Vec3, Video
 from pipeline.geometry.boxes import Boxes, stack
@@ -418,27 +418,19 @@ def examined_frames(
         config: the paces.
     """
     ticks = np.arange(frames.time_s[0], frames.time_s[-1] + 1e-9, 1 / config.frames_per_second)
-    regular = np.unique(_nearest(frames.time_s, ticks))
+    regular = np.unique(nearest_index(frames.time_s, ticks))
     rate = (np.ptp(frames.number) / span) if (span := float(np.ptp(frames.time_s))) > 0 else 0.0
     budgets = {}
     for budget in config.budgets:
         index = evenly_spaced(len(delivered), budget)
         wanted = np.unique(delivered[index])
-        nearest = _nearest(frames.number, wanted)
+        nearest = nearest_index(frames.number, wanted)
         close = np.abs(frames.number[nearest] - wanted) <= POSE_NEAR_S * rate + 1e-6
         lost_s = frames.time_s[0] + (wanted[~close] - frames.number[0]) / max(rate, 1e-9)
         budgets[budget] = SampledFrames(
             np.unique(nearest[close]), tuple(index.tolist()), len(wanted), tuple(lost_s.round(3).tolist())
         )
     return regular, budgets
-
-
-def _nearest(sorted_values: npt.ArrayLike, wanted: npt.ArrayLike) -> npt.NDArray[np.intp]:
-    """Index of the nearest sorted value for each wanted one; the earlier of two equally near."""
-    values, targets = np.asarray(sorted_values, dtype=np.float64), np.asarray(wanted, dtype=np.float64)
-    right = np.clip(np.searchsorted(values, targets), min(1, len(values) - 1), len(values) - 1)
-    left = np.maximum(right - 1, 0)
-    return np.where(np.abs(values[left] - targets) <= np.abs(values[right] - targets), left, right)
 
 
 _LEAST: Final = 0.1  # of its pixels counts a picture in which no corner of the box lies

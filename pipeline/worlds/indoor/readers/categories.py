@@ -17,7 +17,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pipeline.core.csv_tables import csv_rows
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, first_fault
 from pipeline.core.files import read_file
 from pipeline.reading.checks import CATEGORY
 
@@ -99,8 +99,7 @@ def load_curation(dataset: str, folder: Path = CATEGORIES_DIR) -> Curation:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
     except ValidationError as error:
-        where = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise ConfigError(f"{path}: {where}") from error
+        raise ConfigError(f"{path}: {first_fault(error)}") from error
     if parsed.dataset != dataset:
         raise ConfigError(f"{path}: dataset is {parsed.dataset!r}, not {dataset!r}")
     for name in parsed.categories:

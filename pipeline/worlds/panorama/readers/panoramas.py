@@ -21,7 +21,7 @@ from typing import Annotated, Any, Final
 import numpy as np
 from pydantic import Field, FiniteFloat, ValidationError
 
-from pipeline.core.errors import ConfigError, RawDataError, require_extra
+from pipeline.core.errors import ConfigError, RawDataError, first_fault, require_extra
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.identity import digest_of
 from pipeline.core.schema import Model, Name, Origin, Share
@@ -373,8 +373,7 @@ def _object_of(entry: Any, picture: PanoramaPicture) -> PanoramaObject | str:
     try:
         raw = _RawObject.model_validate(entry)
     except ValidationError as error:
-        first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'entry'}: {first['msg']}"
+        return first_fault(error, "entry")
     words = (raw.id, raw.label, raw.name or "-", raw.kind or "-", *raw.attributes, *raw.attributes.values())
     unfit = next((word for word in words if not fit_name(word)), None)
     angles = f"{unfit!r} cannot stand in a question" if unfit is not None else _angles(raw, picture)

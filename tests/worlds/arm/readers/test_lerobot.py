@@ -11,7 +11,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import av
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -41,6 +40,7 @@ from pipeline.worlds.arm.readers.lerobot import (
 from pipeline.worlds.arm.view import ArmView
 from tests.conftest import REAL_DATA
 from tests.environment import times
+from tests.formats.logs.made_films import grey_film
 from tests.formats.logs.made_logs import damaged
 from tests.worlds.arm.episodes import found, read
 
@@ -374,12 +374,7 @@ def test_of_two_grippers_a_film_may_show_both(copy: Path) -> None:
     table, key = copy / "table", "observation.images.front"
     film = table / "videos" / key / "chunk-000" / "file-000.mp4"
     film.parent.mkdir(parents=True)
-    with av.open(str(film), "w") as container:
-        stream = container.add_stream("mpeg4", rate=20)
-        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
-        for _ in range(20):
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.zeros((48, 64, 3), np.uint8), format="rgb24")))
-        container.mux(stream.encode())
+    film.write_bytes(grey_film([0] * 20, 20))
     rows = pq.read_table(table / EPISODES).to_pydict()
     own = {"chunk_index": 0, "file_index": 0, "from_timestamp": 0.0, "to_timestamp": 1.0}
     rows |= {f"videos/{key}/{name}": [value] * len(rows["episode_index"]) for name, value in own.items()}

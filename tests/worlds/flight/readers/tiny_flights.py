@@ -14,9 +14,9 @@ from pipeline.core.errors import RawDataError
 from pipeline.core.schema import Finding
 from pipeline.geometry.tracks import FlightGeometry
 from pipeline.reading.files import SceneFiles, SceneRef
-from pipeline.samples.common.encode import VideoWriter
 from pipeline.worlds.flight.facts import Flight, FlightScene
 from pipeline.worlds.flight.readers.flights import Flights
+from tests.formats.logs.made_films import grey_film
 
 LAT, LON, ALT = 52.0, 4.36, 25.0  # of the first fix
 SECONDS: Final = 20
@@ -64,10 +64,7 @@ def write_map(path: Path, *features: Any) -> None:
 
 
 def write_video(path: Path, seconds: float = SECONDS) -> None:
-    writer = VideoWriter("mp4", FPS, WIDTH, HEIGHT)
-    for k in range(round(seconds * FPS)):
-        writer.add(np.full((HEIGHT, WIDTH, 3), 40 + k % 100, dtype=np.uint8))
-    path.write_bytes(writer.finish())
+    path.write_bytes(grey_film((40 + k % 100 for k in range(round(seconds * FPS))), FPS, (WIDTH, HEIGHT)))
 
 
 def write_flight(

@@ -916,8 +916,6 @@ def test_first_frames_runs_shares_and_times_by_hand() -> None:
     assert _share(shows[:0], shows[:0]) is None
     camera = frames([0, 90], time_s=np.array([4.00049, 4.5]))
     assert [visibility._time(camera, n) for n in (0, 1, -1)] == [4.0, 4.5, None]
-    assert visibility._nearest([2.0, 4, 9], [0, 2.9, 3, 3.1, 6.5, 7, 99]).tolist() == [0, 0, 0, 1, 1, 2, 2]
-    assert visibility._nearest([2.0], [0, 9]).tolist() == [0, 0]
     moving = frames([0, 90], time_s=np.array([0.00049, 4.5]), world_T_camera=tilted().world_T_camera)
     assert visibility._path(moving, np.array([1, 0])) == ((4.5, -0.7, 0.4), (0.0, 0.3, -0.2))
 

@@ -57,15 +57,16 @@ class Doubt:
 
 def write_sound(folder: Path, without: tuple[str, ...] = ()) -> Path:
     """A sound file of the scenes `NAMES`, less some."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE
     write_scenes(path, {plan.name: sample_scene(plan) for plan in PLANS if plan.name in set(NAMES) - set(without)})
     return path
 
 
-def write_scenes(path: Path, scenes: object) -> None:
-    """Scenes written so that each has the same bytes in whatever company."""
+def write_scenes(path: Path, scenes: object) -> Path:
+    """Scenes written so that each has the same bytes in whatever company; gives their folder, which is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(scenes, indent=1), encoding="utf-8")
+    return path.parent
 
 
 def _scenes(edit: Callable[[dict[str, Any]], object]) -> Spoil:

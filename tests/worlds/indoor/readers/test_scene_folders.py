@@ -23,10 +23,10 @@ from pipeline.formats.nearest import nearest_format
 from pipeline.formats.scene_folder import SceneDocument, scene_text
 from pipeline.reading.doctor import inspect
 from pipeline.reading.files import SceneFiles
-from pipeline.samples.common.encode import VideoWriter
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.readers.scene_folders import SceneFolders, read_mesh
 from tests.environment import times
+from tests.formats.logs.made_films import grey_film
 from tests.worlds.indoor.made_capture import BOXES, LENS, ROOM, SIZE, color, png, room_mesh, walk
 from tests.worlds.indoor.readers.conftest import fault_of, only_scene, read_only
 from tests.worlds.indoor.readers.tiny_scans import ply, put
@@ -374,10 +374,7 @@ def test_a_film_whose_container_turns_it_and_poses_that_do_not(tmp_path: Path, q
     """The poses have up at the top of the pictures as stored; a player would turn them by the tag first."""
 
     def filmed(told: dict[str, Any], folder: Path) -> None:
-        writer = VideoWriter("mp4", 10, *SIZE)
-        for i in range(len(told["camera"]["frames"])):
-            writer.add(np.full((SIZE[1], SIZE[0], 3), 20 + 10 * i, dtype=np.uint8))
-        film = bytearray(writer.finish())
+        film = bytearray(grey_film((20 + 10 * i for i in range(len(told["camera"]["frames"]))), 10, SIZE))
         turn = Rotation.from_euler("z", -90 * quarters, degrees=True).as_matrix().round().astype(int) << 16
         at = film.index(b"tkhd") + 44
         film[at : at + 20] = struct.pack(">5i", *turn[0], *turn[1, :2])

@@ -202,7 +202,6 @@ def test_sound_scenes_are_read_as_written(tmp_path: Path) -> None:
 def test_a_scene_is_the_same_in_any_company_and_order(tmp_path: Path) -> None:
     plans = {plan.name: sample_scene(plan) for plan in PLANS}
     for folder, names in (("all", list(plans)), ("turned", list(plans)[::-1]), ("alone", [VICTIM])):
-        (tmp_path / folder).mkdir()
         write_scenes(tmp_path / folder / FILE, {name: plans[name] for name in names})
     everything, turned, alone = (read_all(tmp_path / f)[0] for f in ("all", "turned", "alone"))
     assert everything == turned
@@ -332,7 +331,6 @@ def test_a_video_beside_the_metadata_is_the_benchmarks_own_and_whole(
     tmp_path: Path, spoil: Callable[[bytes], bytes], fps: int, finding: str | None
 ) -> None:
     scene = sample_scene(PLANS[0]) | {"dataset": "scannetpp"}
-    (tmp_path / "meta").mkdir()
     write_scenes(tmp_path / "meta" / FILE, {"a1": scene, "b2": scene})
     path = tmp_path / "videos" / "scannetpp" / "a1.mp4"
     path.parent.mkdir(parents=True)
