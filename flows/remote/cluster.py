@@ -192,7 +192,10 @@ class Ray(Cluster):
 
     name = "ray"
     who = "Ray cluster"
-    remedy = "run `ray start --head`, and `ray start --address=…` on the others"
+    remedy = (
+        "run `ray start --head`, and `ray start --address=…` on the others; if it wants tokens, "
+        "export RAY_AUTH_MODE=token here too"
+    )
 
     def _start(self) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
