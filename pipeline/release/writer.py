@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from pipeline.benchmarks.benchmark import SceneRecords
 from pipeline.core.files import TEMPORARY, new_folder, sha256_of_file, sync_files, translate_os_errors, write_atomically
 from pipeline.core.identity import digest_of, shards_for
-from pipeline.core.parquet import TableFile, arrow_bytes, joined_files, read_table, shard_name, table_bytes
+from pipeline.core.parquet import TableFile, arrow_bytes, read_table, shard_name, table_bytes
 from pipeline.core.tables import (
     CHECKSUMS,
     GUESSED,
@@ -52,7 +52,6 @@ from pipeline.release.contents import (
     piece_of,
     pruned_ids,
     refuse_repeated,
-    rejections_bytes,
     release_tables,
     sort_out,
     tiny_questions,
@@ -71,6 +70,7 @@ _TINY: Final = ("data", TINY)
 _STATE: Final = "shard.json"
 _PIECES: Final = "pieces"  # folder of the shards'
 _FILES: Final = "files/"  # folder of a piece
+_REJECTED: Final = "rejected/"  # likewise
 
 
 def write_release(
@@ -160,7 +160,8 @@ class _KeptPieces:
 def _piece_bytes(piece: Piece) -> bytes:
     tables = ((name, getattr(piece, name)) for name in PIECE_TABLES)
     members = {name: arrow_bytes(table) for name, table in tables}
-    members |= {"rejected": piece.rejected, "about": json.dumps([piece.nbytes, piece.totals]).encode()}
+    members |= {f"{_REJECTED}{k}": raw for k, raw in enumerate(piece.rejected)}
+    members["totals"] = json.dumps(piece.totals).encode()
     if piece.records is not None:
         members["maps"] = arrow_bytes(piece.records.maps)
         members |= {f"{_FILES}{name}": raw for name, raw in piece.records.files.items()}
@@ -180,10 +181,11 @@ def _read_piece(path: Path) -> Piece | None:
         with ZipFile(BytesIO(raw)) as file:
             members = {name: file.read(name) for name in file.namelist()}
         tables = {name: read_table(members[name]) for name in PIECE_TABLES}
-        nbytes, totals = json.loads(members["about"])
+        totals = json.loads(members["totals"])
+        rejected = tuple(raw for name, raw in members.items() if name.startswith(_REJECTED))
         files = {name.removeprefix(_FILES): own for name, own in members.items() if name.startswith(_FILES)}
         records = SceneRecords(read_table(members["maps"]), files) if "maps" in members else None
-        return Piece(**tables, rejected=members["rejected"], nbytes=nbytes, totals=totals, records=records)
+        return Piece(**tables, rejected=rejected, totals=totals, records=records)
     except (OSError, BadZipFile, ValueError, LookupError):
         return None
 
@@ -221,8 +223,11 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int, piec
     names, made_of = zip(*map(pieces.take, [*inputs.pieces(pieces.per)] or [inputs]), strict=True)
     piece = joined_pieces(made_of)
     found, dropped = sort_out(piece, inputs.blind.filtered)
-    rejected = joined_files([piece.rejected, rejections_bytes(dropped)]) if dropped.num_rows else piece.rejected
-    write_atomically(folder / name, rejected)
+    with TableFile(folder / name, REJECTIONS, ZSTD_LEVEL, SCHEMA_METADATA) as rejected:
+        for table in chain(map(read_table, piece.rejected), [dropped]):
+            rejected.append(table)
+        rejected.finish()
+        rejected.publish()
     if of > 1 and inputs.blind.replies is not None:
         mine = pc.is_in(inputs.blind.replies["id"], found.offered["id"].combine_chunks())
         inputs = replace(inputs, blind=replace(inputs.blind, replies=inputs.blind.replies.filter(mine)))
@@ -245,9 +250,9 @@ def _write_shard(folder: Path, inputs: ReleaseInputs, number: int, of: int, piec
         _write(folder, of_scenes, file, raw)
     pictures |= place_media(folder, inputs.media(), kept)
     summary = {
-        "sums": dict(ChainMap({name: _sha256(rejected)}, pictures, of_scenes, *(own.files() for own in written))),
+        "sums": dict(ChainMap({name: rejected.sha256}, pictures, of_scenes, *(own.files() for own in written))),
         "tables": [[*own.name, own.num_rows, own.nbytes] for own in written],
-        "rejected": [found.reasons.total(), piece.nbytes + dropped.nbytes],
+        "rejected": [rejected.num_rows, rejected.nbytes],
         "pieces": names,
         "pictures": sorted(pictures),
         "records": sorted(of_scenes),

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import pipeline.core.files
 from pipeline.core.csv_tables import csv_bytes, csv_rows, read_csv
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.core.groups import by_frequency, first_named, grouped
-from pipeline.core.parquet import ROW_GROUP, TableFile, joined_files, read_table, table_bytes
+from pipeline.core.parquet import TableFile, read_table, table_bytes
 from pipeline.core.tables import CHECKSUMS, sums_of
 
 GOOD = f"{'0a' * 32}  data/test.parquet"
@@ -116,30 +115,6 @@ def test_pieces_give_the_bytes_of_the_whole(cuts: tuple[int, ...], tmp_path: Pat
     assert raw == table_bytes(whole.slice(0, cuts[-1]), 9, META)
     assert read_table(raw).num_rows == file.num_rows == cuts[-1]
     assert file.sha256 == hashlib.sha256(raw).hexdigest()
-
-
-def test_files_that_are_joined_are_one_file_with_the_row_groups_and_bounds_of_all() -> None:
-    n = 2 * ROW_GROUP + 5
-    numbers = pa.array([None if k % 7 == 0 else k / 3 for k in range(n)], pa.float64())
-    words = pa.array([None if k % 5 == 0 else [f"{k % 11}"] * (k % 3) for k in range(n)], pa.list_(pa.string()))
-    columns = {"id": pa.array(range(n), pa.int64()), "words": words} | {f"c{k:02}": numbers for k in range(20)}
-    whole = pa.table(columns)
-    cuts = [0, 0, 3, 3 + ROW_GROUP + 1, n, n]
-    parts = [whole.slice(start, end - start) for start, end in pairwise(cuts)]
-    raw = joined_files([table_bytes(part, 9, {"about": "rejections"}) for part in parts])
-    assert read_table(raw).equals(whole)
-    assert read_table(raw, ["c19", "words"]).equals(whole.select(["c19", "words"]))
-    file = pq.ParquetFile(pa.BufferReader(raw))
-    assert [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)] == [3, ROW_GROUP, 1, ROW_GROUP, 1]
-    assert (file.metadata.num_rows, file.metadata.metadata[b"about"]) == (n, b"rejections")
-    columns = [file.metadata.row_group(k).column(0) for k in range(file.num_row_groups)]
-    assert all(column.has_offset_index and column.has_column_index for column in columns)
-    bounds = [(column.statistics.min, column.statistics.max) for column in columns]
-    assert bounds[:3] == [(0, 2), (3, ROW_GROUP + 2), (ROW_GROUP + 3, ROW_GROUP + 3)]
-    found = pq.read_table(pa.BufferReader(raw), filters=[("id", ">=", n - 2)])
-    assert found["id"].to_pylist() == [n - 2, n - 1]
-    assert joined_files([raw]) == raw, "it is a part of further ones"
-    assert read_table(joined_files([table_bytes(whole.slice(0, 0), 9)] * 2)).equals(whole.slice(0, 0))
 
 
 def test_an_older_file_stays_until_the_new_one_is_published(tmp_path: Path) -> None:

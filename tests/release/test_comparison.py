@@ -134,7 +134,7 @@ def test_without_manifests_the_provenance_tells(made: Made, tmp_path: Path) -> N
     for path in (out / "releases").glob("*.manifest.parquet"):
         path.unlink()
     assert {cause for change in last(out).changes for cause in change.causes} >= {"fix samples-0001"}
-    with pytest.raises(ConfigError, match="no release here"):
+    with pytest.raises(ConfigError, match="not a complete release"):
         diff([out / "store", out / "release"], None, tmp_path / "diff")
 
 
