@@ -6,13 +6,9 @@ leading dimensions, so that poses (N, 1, 3) against targets (T, 3) give (N, T). 
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
-from pipeline.core.arrays import BoolArray, FloatArray, chunks
-
-_CHUNK: Final = 1 << 20  # point-edge pairs at a time; bounds memory to about 60 MB
+from pipeline.core.arrays import FloatArray
 
 
 def compass_deg(east_north: FloatArray) -> FloatArray:
@@ -90,29 +86,3 @@ def in_picture(
     """As `picture_xy`, but NaN outside the picture: (..., 2) in [-1, 1], or both NaN."""
     xy = picture_xy(enu_m, heading_deg, pitch_deg, target_m, horizontal_fov_deg, aspect)
     return np.where((np.abs(xy) <= 1).all(-1, keepdims=True), xy, np.nan)
-
-
-def inside_outline(points_m: FloatArray, outline_m: FloatArray) -> BoolArray:
-    """Whether points (N, 2 or 3) lie inside a footprint (k, 2), not closed: (N,), by counting crossed edges."""
-    x, y = points_m[:, None, 0], points_m[:, None, 1]
-    start, end = outline_m, np.concatenate([outline_m[1:], outline_m[:1]])
-    straddles = (start[:, 1] > y) != (end[:, 1] > y)
-    rise = np.where(start[:, 1] == end[:, 1], 1.0, end[:, 1] - start[:, 1])
-    crossed = straddles & (x < start[:, 0] + (y - start[:, 1]) / rise * (end[:, 0] - start[:, 0]))
-    return np.asarray(crossed.sum(1) % 2 == 1)
-
-
-def footprint_distance_m(enu_m: FloatArray, outline_m: FloatArray) -> FloatArray:
-    """Distance over ground (N,) of points (N, 2 or 3) to a footprint (k, 2), not closed; 0 above it, NaN if unknown."""
-    out = np.empty(len(enu_m))
-    for rows in chunks(len(out), len(outline_m), _CHUNK):
-        part = enu_m[rows, :2]
-        start = outline_m[None]
-        along = np.concatenate([outline_m[1:], outline_m[:1]])[None] - start
-        offset = part[:, None] - start
-        squared = along[..., 0] ** 2 + along[..., 1] ** 2
-        share = (offset[..., 0] * along[..., 0] + offset[..., 1] * along[..., 1]) / np.where(squared == 0, 1.0, squared)
-        gap = offset - np.clip(share, 0.0, 1.0)[..., None] * along
-        away = np.hypot(gap[..., 0], gap[..., 1]).min(1)
-        out[rows] = np.where(inside_outline(part, outline_m), 0.0, away)
-    return out

@@ -10,17 +10,13 @@ from hypothesis import strategies as st
 from pipeline.geometry.bearings import (
     compass_deg,
     distance_m,
-    footprint_distance_m,
     in_picture,
-    inside_outline,
     picture_xy,
     relative_bearing_deg,
     turn_between_deg,
 )
 
 ORIGIN = np.zeros(3)
-SQUARE = np.array([[0.0, 0], [10, 0], [10, 10], [0, 10]])
-ELL = np.array([[0.0, 0], [20, 0], [20, 5], [5, 5], [5, 20], [0, 20]])
 coordinate = st.floats(-500, 500).map(lambda x: round(x, 3))
 angle = st.floats(0, 359.999)
 
@@ -134,32 +130,3 @@ def test_beyond_the_edge_has_coordinates_but_behind_has_none():
 def test_an_unknown_pitch_or_height_puts_nothing_in_the_picture():
     assert np.isnan(at((0, 10, 0), pitch=np.nan)).all()
     assert np.isnan(at((0, 10, np.nan))).all()
-
-
-@pytest.mark.parametrize(
-    ("point", "expected"),
-    [((5, 5), 0), ((-3, 5), 3), ((13, 14), 5), ((5, 10.5), 0.5), ((10, 5), 0), ((-3, -4), 5)],
-)
-def test_distance_to_a_square(point, expected):
-    assert footprint_distance_m(np.array([[*point, 40.0]]), SQUARE) == pytest.approx(expected)
-
-
-def test_the_notch_of_an_ell_is_outside():
-    inside = inside_outline(np.array([[2.0, 15], [15, 2], [10, 10], [25, 2]]), ELL)
-    assert inside.tolist() == [True, True, False, False]
-    assert footprint_distance_m(np.array([[10.0, 12.0]]), ELL) == pytest.approx(5)
-
-
-@given(coordinate, coordinate, st.sampled_from([SQUARE, ELL]))
-def test_footprints_agree_with_shapely_whichever_way_they_run(x, y, outline):
-    import shapely
-
-    expected = shapely.distance(shapely.Polygon(outline), shapely.Point(x, y))
-    for corners in (outline, outline[::-1], np.roll(outline, 2, axis=0)):
-        assert footprint_distance_m(np.array([[x, y]]), corners)[0] == pytest.approx(expected, abs=1e-9)
-
-
-def test_a_footprint_of_one_point_and_an_unknown_place():
-    found = footprint_distance_m(np.array([[3.0, 4], [np.nan, 0]]), np.zeros((1, 2)))
-    assert found[0] == pytest.approx(5)
-    assert np.isnan(found[1])

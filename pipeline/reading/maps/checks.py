@@ -161,6 +161,8 @@ def facing_out(things: Sequence[CityThing], file: str, findings: Findings) -> li
     than walls that are not straight do.
     """
     stated = [i for i, t in enumerate(things) if t.kind in FACING and t.outline is None and t.facing_deg is not None]
+    if len(stated) < FACINGS_MIN:
+        return list(things)
     bare = [things[i].model_copy(update={"facing_deg": None}) for i in stated]
     houses = [thing for thing in things if thing.kind == BUILDING]
     by_wall = on_facades([*bare, *houses])[: len(bare)]

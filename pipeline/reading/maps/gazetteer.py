@@ -16,11 +16,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import shapely
 
-from pipeline.core.arrays import FloatArray
 from pipeline.core.files import read_file, size_of_file
 from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.schema import Finding, Origin
-from pipeline.geometry.bearings import inside_outline
 from pipeline.geometry.geodesy import offsets_m, to_plane
 from pipeline.reading.maps.areas import CITY, COUNTRY, Area, Kind, area_of
 from pipeline.reading.maps.feature import METRES_PER_DEGREE
@@ -29,7 +27,6 @@ from pipeline.reading.maps.read import OSM_SUFFIXES
 from pipeline.reading.maps.streets import Road, road_of
 
 SUFFIXES: Final = (*OSM_SUFFIXES, ".geojson")
-_HERE: Final = np.zeros((1, 2))
 BORDER_MAX_M: Final = 100_000.0  # a border that is farther off is not measured: the plane would not hold
 _GEOJSON_MAX: Final = 1 << 30
 _KEYS: Final = ("highway", "boundary", "place", "border_type")
@@ -76,7 +73,8 @@ class Gazetteer:
         for i in np.unique(self._lines.query(boxes)[1]).tolist():
             road = self.roads[i]
             enu = to_plane(road.lat_lon, origin)
-            away = 0.0 if road.is_area and inside_outline(_HERE, enu[:-1])[0] else distance_to_line(enu)
+            shape = shapely.Polygon(enu) if road.is_area else shapely.LineString(enu)
+            away = float(shapely.distance(shape, shapely.Point(0.0, 0.0)))
             if away <= radius_m:
                 found.append(NearbyRoads(road, away))
         return sorted(found, key=lambda near: (near.distance_m, near.road.id))
@@ -91,14 +89,6 @@ class Gazetteer:
     def knows(self, kind: Kind) -> bool:
         """Whether it has any area of a kind."""
         return any(area.kind == kind for area in self.areas)
-
-
-def distance_to_line(enu_m: FloatArray) -> float:
-    """Distance from the origin to a line of points (k, 2), metres."""
-    start, along = enu_m[:-1], np.diff(enu_m, axis=0)
-    squared = (along**2).sum(1)
-    share = np.clip(-(start * along).sum(1) / np.where(squared == 0, 1.0, squared), 0.0, 1.0)
-    return float(np.hypot(*(start + share[:, None] * along).T).min())
 
 
 def _border_m(polygon: Any, lat_deg: float, lon_deg: float) -> float:

@@ -14,7 +14,6 @@ import shapely
 
 from pipeline.core.arrays import FloatArray
 from pipeline.core.schema import Rejection
-from pipeline.geometry.bearings import footprint_distance_m
 from pipeline.worlds.flight.facts import Flight, Landmark, Shot
 
 # In labels, between a thing and what it stands beside, or is the nearest of its kind to.
@@ -66,9 +65,11 @@ class NamedLandmark:
         return np.asarray(nearest.coords)[0]
 
     def distance_m(self, points: FloatArray) -> FloatArray:
-        """Distance (n,) of points (n, 2 or 3) to its footprint; 0 within."""
+        """Distance (n,) over ground of points (n, 2 or 3) to its footprint; 0 within, NaN of an unknown point."""
         if self.outline is not None:
-            return footprint_distance_m(points, self.outline)
+            found, known = np.full(len(points), np.nan), np.isfinite(points[:, :2]).all(1)
+            found[known] = shapely.distance(shapely.Polygon(self.outline), shapely.points(points[known, :2]))
+            return found
         away = np.hypot(points[:, 0] - self.center[0], points[:, 1] - self.center[1])
         return np.maximum(away - self.radius_m, 0.0)
 

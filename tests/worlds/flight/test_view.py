@@ -10,7 +10,7 @@ from pipeline.core.schema import Finding, Scene, Source
 from pipeline.drawing.raster import INK
 from pipeline.worlds.flight.bev_video import FOOT, FPS, GAUGE_X, PX_PER_M, WIDE, drawn, spatial, top_down_map
 from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark, Sighting
-from pipeline.worlds.flight.places import _EXACT, _SURE, LEAST_M, Places, _refined
+from pipeline.worlds.flight.places import _EXACT, _SURE, LEAST_M, NamedLandmark, Places, _refined
 from pipeline.worlds.flight.view import FlightView, doubted_stretches, overlaps_any, within_any, without
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion, rows
 from tests.drawing.reading import bounds
@@ -371,3 +371,13 @@ def test_places_on_the_drawn_map_by_hand() -> None:
     assert view.first_seen_s(0) == pytest.approx(6.4)
     assert view.out_of_view_s(0, 0.0) == pytest.approx(5.0), "6 m and 4 m before the edge"
     assert view.in_view_s(0, 10.0) == pytest.approx(3.6)
+
+
+ELL = [(0, 0), (20, 0), (20, 5), (5, 5), (5, 20), (0, 20)]
+
+
+@pytest.mark.parametrize("corners", [ELL, ELL[::-1]])
+def test_distance_over_ground_to_a_footprint_by_hand(corners: list[tuple[float, float]]) -> None:
+    ell = NamedLandmark(0, "the ell", None, np.array([7.5, 7.5]), 20.0, np.array(corners, dtype=float), 0.0, 9.0)
+    points = np.array([(2.0, 15, 40), (15, 2, 0), (10, 12, 0), (-3, -4, 0), (5, 20.5, 0), (20, 5, 0), (np.nan, 0, 0)])
+    np.testing.assert_allclose(ell.distance_m(points), [0, 0, 5, 5, 0.5, 0, np.nan], atol=1e-12)

@@ -198,10 +198,7 @@ def painted(prisms: Prisms, eye: CameraEye, size: Size) -> npt.NDArray[np.int32]
 
 def area(ring: FloatArray) -> float:
     """Of an outline (k, 2), pixels, those beyond the picture's edges too."""
-    if len(ring) < 3:
-        return 0.0
-    (x, y), (u, v) = ring.T, np.roll(ring, -1, axis=0).T
-    return float(abs((x * v - u * y).sum()) / 2)
+    return float(shapely.Polygon(ring).area) if len(ring) > 2 else 0.0
 
 
 class PaintedThings(NamedTuple):
