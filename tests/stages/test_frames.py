@@ -16,6 +16,7 @@ from pipeline.rendering.sampled import HASHED, sampled_rows
 from pipeline.stages.builder import Builder
 from pipeline.stages.frames import _compare
 from pipeline.worlds.indoor.facts import IndoorScene
+from pipeline.worlds.indoor.observe import visibility
 from pipeline.worlds.registry import WORLDS
 from tests.builds import UNASKED, results_of, rows_of
 from tests.worlds.indoor.readers.test_scene_folders import write
@@ -25,6 +26,7 @@ from tests.worlds.indoor.readers.test_scene_folders import write
 def test_frames_are_those_examined_or_the_scene_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(visibility, "SURFACE_FIT_MIN", 0.0)  # the film shows squares, and no room
     coarse = {"indoor": {"frames_per_second": 5.0, "width": 80, "height": 60, "min_pixels": 5, "budgets": [4, 16]}}
     given = {"build": "vsi", "benchmark": "vsi", "roots": {"scene": write(tmp_path / "scenes")}, "observe": coarse}
     config, out = build_config(given | UNASKED | {"gates": {"scenes": 0.0, "questions": 0.0}}), tmp_path / "out"
