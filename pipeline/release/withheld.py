@@ -27,7 +27,6 @@ from pipeline.core.templates import load_table
 from pipeline.questions.asking import AskedOf
 from pipeline.questions.published import published_rows
 from pipeline.release.contents import ZSTD_LEVEL
-from pipeline.release.media import link_or_copy
 from pipeline.release.metadata import CROISSANT_FILE, CroissantPart, croissant
 from pipeline.release.released import checksums
 from pipeline.release.tables import COMMITMENTS, SCHEMA_METADATA, columns_of
@@ -94,7 +93,7 @@ def withhold(benchmark: Benchmark[Any, Any], questions: Path, release: Path, to:
     for name, raw in files.items():
         write_atomically(to / name, raw)
     for name in pictures:
-        link_or_copy(release / name, to / name)
+        write_atomically(to / name, (release / name).read_bytes())
     write_atomically(answers, table_bytes(private, ZSTD_LEVEL, SCHEMA_METADATA))
     write_atomically(to / CHECKSUMS, checksums(sums | pictures))
     return len(ids)
