@@ -142,9 +142,8 @@ class _KeptPieces:
 
     def take(self, inputs: ReleaseInputs) -> tuple[str, Piece]:
         """A piece, which is made unless it is there, and its name."""
-        path = self._there.get(inputs.key, Path())
-        found = _read_piece(path)
-        if found is None:
+        path = self._there.get(inputs.key)
+        if path is None or (found := _read_piece(path)) is None:
             found = piece_of(inputs)
             raw = _piece_bytes(found)
             path = self._folder / f"{inputs.key}.{digest_of(raw)}.zip"
@@ -173,7 +172,7 @@ def _piece_bytes(piece: Piece) -> bytes:
 
 
 def _read_piece(path: Path) -> Piece | None:
-    """A piece that is there; None where there is none, or a damaged one."""
+    """A piece that is there; None: it is damaged."""
     try:
         raw = path.read_bytes()
         if digest_of(raw) != path.name.split(".")[1]:  # damaged

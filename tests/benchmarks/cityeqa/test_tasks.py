@@ -284,3 +284,7 @@ def test_what_a_map_does_not_tell_is_refused_by_name() -> None:
     }
     met = {reason: {row["reason"] for row in tasks_of(scene, r, t)[1]} for reason, (scene, r, t) in made.items()}
     assert {reason for reason, found in met.items() if reason not in found} == set()
+    raws = SpatialReasoning().raws(CityView(with_things(sample("arden"), "shop", noun="museum"), rules))
+    asked = [raw for raw in raws if raw.kind in {"shop beside", "across"}]
+    assert {raw.kind for raw in asked} == {"shop beside", "across"}
+    assert all(any(own.name == "is_no_business" and not own.holds for own in raw.checks) for raw in asked)

@@ -121,6 +121,7 @@ def _side(
     """Questions about a thing and the next one of its kind to a side."""
     thing, other = view.things[i], view.things[j]
     text = view.read(j)
+    called = (called_business(view, j),) if other.kind == SHOP else ()
     named = question_about(
         view,
         i,
@@ -132,7 +133,7 @@ def _side(
         others=others_of(view, text, names, 3, "beside"),
         answer_type=OPEN,
         about=(j,),
-        checks=(*checks, name_known(text), other_names(names, text)),
+        checks=(*checks, *called, name_known(text), other_names(names, text)),
         even=side,
         pair=_pair(view, "beside", i, j),
         flags=name_flags(other),

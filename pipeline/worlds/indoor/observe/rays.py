@@ -7,7 +7,9 @@ more like the picture of that camera than like pictures of other places.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -45,6 +47,11 @@ class LabelledMesh:
         colors = geometry.colors
         self._gray = None if colors is None else np.append(colors[geometry.faces].mean((1, 2)), np.nan)
         self.extent = _extents(geometry, owner, objects)
+
+    @cached_property
+    def pictures(self) -> dict[int, ReducedPicture]:
+        """Those that are compared (`compared_pictures`)."""
+        return compared_pictures(self.frames)
 
     def cast(self, rays: Rays) -> RayHits:
         """First hits of rays (..., 6) of `camera_rays` or `window_rays`."""
@@ -169,13 +176,11 @@ def picture_fit(mesh: LabelledMesh) -> float | None:
     exposure and white balance leave as it is. None where colours or pictures are missing, or too few pairs of views can
     be told apart.
     """
-    frames = mesh.frames
-    chosen = np.unique(np.linspace(0, len(frames.number) - 1, FIT_FRAMES).round().astype(np.intp))
-    views = mesh.gray(camera_rays(frames, chosen, *FIT_SIZE)[0])
+    chosen = np.array([*mesh.pictures], dtype=np.intp)
+    views = mesh.gray(camera_rays(mesh.frames, chosen, *FIT_SIZE)[0])
     if views is None:
         return None
-    pictures = [_reduced(frames.color(i)) for i in chosen.tolist()]
-    kept = [(view, gray) for view, gray in zip(views, pictures, strict=True) if gray is not None]
+    kept = [(view, picture.gray) for view, picture in zip(views, mesh.pictures.values(), strict=True)]
     wins = pairs = 0
     for n, (view, own) in enumerate(kept):
         met = np.isfinite(view)
@@ -191,11 +196,28 @@ def picture_fit(mesh: LabelledMesh) -> float | None:
     return wins / pairs if pairs >= FIT_PAIRS_MIN else None
 
 
-def _reduced(picture: npt.NDArray[np.uint8] | None) -> FloatArray | None:
-    """The brightness of a picture (h, w, 3) by the rays that look at it."""
-    if picture is None:
-        return None
-    return np.asarray(Image.fromarray(picture).resize(FIT_SIZE, Image.Resampling.BOX), dtype=float).mean(2).ravel()
+class ReducedPicture(NamedTuple):
+    """What is compared of a picture.
+
+    Attributes:
+        gray: its brightness by the rays that look at it.
+        detail: standard deviation of its Laplacian, grey levels.
+    """
+
+    gray: FloatArray
+    detail: float
+
+    @classmethod
+    def of(cls, picture: npt.NDArray[np.uint8]) -> ReducedPicture:
+        """Of a picture (h, w, 3)."""
+        image = Image.fromarray(picture)
+        return cls(np.asarray(image.resize(FIT_SIZE, Image.Resampling.BOX), float).mean(2).ravel(), _detail(image))
+
+
+def compared_pictures(frames: CameraFrames) -> dict[int, ReducedPicture]:
+    """Pictures of frames, evenly spaced, by the frames' positions; those that there are, each decoded once."""
+    chosen = np.unique(np.linspace(0, len(frames.number) - 1, FIT_FRAMES).round().astype(np.intp)).tolist()
+    return {i: ReducedPicture.of(picture) for i in chosen if (picture := frames.color(i)) is not None}
 
 
 def _likeness(view: FloatArray, picture: FloatArray) -> float:
@@ -212,16 +234,13 @@ DETAIL_SIZE: Final = (192, 144)  # to which pictures are reduced in which someth
 DETAIL_MIN: Final = 3.0  # grey levels, standard deviation of the Laplacian
 
 
-def dull_share(frames: CameraFrames) -> float | None:
-    """Share of pictures, evenly spaced, that are too dark or too blurred to recognise anything; None without any."""
-    chosen = np.unique(np.linspace(0, len(frames.number) - 1, FIT_FRAMES).round().astype(np.intp)).tolist()
-    detail = [_detail(picture) for i in chosen if (picture := frames.color(i)) is not None]
-    return float(np.mean([one < DETAIL_MIN for one in detail])) if detail else None
+def dull_share(pictures: Mapping[int, ReducedPicture]) -> float | None:
+    """Share of pictures that are too dark or too blurred to recognise anything; None without any."""
+    return float(np.mean([one.detail < DETAIL_MIN for one in pictures.values()])) if pictures else None
 
 
-def _detail(picture: npt.NDArray[np.uint8]) -> float:
-    small = Image.fromarray(picture).convert("L").resize(DETAIL_SIZE, Image.Resampling.BOX)
-    gray = np.asarray(small, dtype=float)
+def _detail(image: Image.Image) -> float:
+    gray = np.asarray(image.convert("L").resize(DETAIL_SIZE, Image.Resampling.BOX), dtype=float)
     sides = gray[:-2, 1:-1] + gray[2:, 1:-1] + gray[1:-1, :-2] + gray[1:-1, 2:]
     return float((4 * gray[1:-1, 1:-1] - sides).std())
 
@@ -255,7 +274,7 @@ def surface_fit(mesh: LabelledMesh) -> SurfaceFit:
     frames = mesh.frames
     pose = frames.world_T_camera
     best, fits = list[float](), list[bool]()
-    for n, i in enumerate(np.unique(np.linspace(0, len(pose) - 1, FIT_FRAMES).round().astype(np.intp)).tolist()):
+    for n, (i, (own, _)) in enumerate(mesh.pictures.items()):
         cosine = (_inner(pose[:, :3, :3], pose[i, :3, :3]).sum(1) - 1) / 2
         turn_deg = np.degrees(np.arccos(np.clip(cosine, -1, 1)))
         moved = np.linalg.norm(pose[:, :3, 3] - pose[i, :3, 3], axis=1) >= PAIR_APART[0]
@@ -263,8 +282,13 @@ def surface_fit(mesh: LabelledMesh) -> SurfaceFit:
         if not len(others):
             continue
         j = int(others[np.abs(others - i).argmin()])
-        own, other = _reduced(frames.color(i)), _reduced(frames.color(j))
-        if own is None or other is None or min(own.std(), other.std()) < FIT_SPREAD_MIN:
+        if j in mesh.pictures:
+            other = mesh.pictures[j].gray
+        elif (picture := frames.color(j)) is not None:
+            other = ReducedPicture.of(picture).gray
+        else:
+            continue
+        if min(own.std(), other.std()) < FIT_SPREAD_MIN:
             continue
         shown = mesh.brought_over(i, j, other, 1.0)
         still = 1 - _likeness(np.where(np.isfinite(shown), other, np.nan), own)

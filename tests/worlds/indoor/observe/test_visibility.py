@@ -39,6 +39,7 @@ from pipeline.worlds.indoor.observe.rays import (
     _likeness,
     _sample,
     camera_rays,
+    compared_pictures,
     count_pixels,
     dull_share,
     face_objects,
@@ -681,8 +682,8 @@ def test_pictures_that_show_nothing_are_told_from_a_quarter_on() -> None:
         filmed = replace(room, frames=replace(room.frames, color=pictures.__getitem__), colors=None)
         found = observe(scene(0), filmed, ObserveConfig()).findings
         assert [f.measured for f in found if f.name == "pictures_show_nothing"] == told
-        assert dull_share(filmed.frames) == dull / 16
-    assert dull_share(frames([0.0])) is None
+        assert dull_share(compared_pictures(filmed.frames)) == dull / 16
+    assert dull_share(compared_pictures(frames([0.0]))) is None
 
 
 @pytest.mark.parametrize(("step", "dull"), [(1, 1.0), (2, 0.0)])
@@ -690,7 +691,7 @@ def test_detail_is_that_of_the_laplacian(step: int, dull: float) -> None:
     """Rows of two greys in turn: the Laplacian is twice their step, up and down; 2 and 4 about the limit of 3."""
     rows = np.full((144, 192, 3), 100, dtype=np.uint8)
     rows[::2] += np.uint8(step)
-    assert dull_share(frames([0.0], color=lambda _: rows)) == dull
+    assert dull_share(compared_pictures(frames([0.0], color=lambda _: rows))) == dull
 
 
 @pytest.mark.parametrize("colors", [True, False])
