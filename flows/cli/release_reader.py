@@ -30,6 +30,7 @@ from pipeline.engine.manifest import MANIFEST_FILE, released_manifest
 from pipeline.engine.rerun import last_scenes
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Result, Store
+from pipeline.questions.published import read_rows
 from pipeline.release.comparison import LoadedRelease, read_release
 from pipeline.release.history import RELEASES, candidate, history
 from pipeline.release.released import Released, changed_file
@@ -200,7 +201,7 @@ def split_for(name: str, release: Path, split: str | None) -> Split:
 
 
 def refuse_other(name: str, table: Path, where: Path, remedy: str = "") -> None:
-    """Raises ConfigError, naming ``where``, for a Parquet table with the columns of a benchmark other than ``name``."""
+    """Raises ConfigError, naming ``where``, for a table with the columns of a benchmark other than ``name``."""
     other = _name_of(table, (name, *BENCHMARKS))
     if other not in {None, name}:
         raise ConfigError(
@@ -209,12 +210,15 @@ def refuse_other(name: str, table: Path, where: Path, remedy: str = "") -> None:
 
 
 def _name_of(table: Path, names: Iterable[str]) -> str | None:
-    """The benchmark that has the columns of a table; None: none of these, or no Parquet, which its reader refuses."""
+    """The benchmark that has the columns of a table's first row; None: none of these, or its reader refuses it."""
+    own: Any
     try:
-        own = pq.read_schema(table).names
-    except (OSError, pa.ArrowException):
+        is_parquet = table.suffix == ".parquet"
+        own = dict.fromkeys(pq.read_schema(table).names) if is_parquet else next(iter(read_rows(table)), None)
+    except (OSError, pa.ArrowException, ConfigError):
         return None
-    return next((name for name in names if any(c.schema.names == own for c in BENCHMARKS[name].all_columns)), None)
+    known = (name for name in names if any(c.row(own) is not None for c in BENCHMARKS[name].all_columns))
+    return next(known, None) if isinstance(own, dict) else None
 
 
 def _released(store: Store, exported: Mapping[str, Result], release: Path) -> Released:

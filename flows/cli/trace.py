@@ -23,7 +23,7 @@ from pipeline.core.parquet import read_files, read_table, released_files
 from pipeline.core.schema import AnyScene, Applied, Finding
 from pipeline.core.tables import QUESTIONS
 from pipeline.core.templates import in_unit
-from pipeline.engine.manifest import Entry, read_manifest, released_manifest
+from pipeline.engine.manifest import MANIFEST_FILE, Entry, read_manifest, released_manifest
 from pipeline.engine.plan import WHOLE
 from pipeline.engine.stage import STORE
 from pipeline.engine.store import Store
@@ -49,6 +49,8 @@ def show_trace(number: int, folders: Sequence[Path], *, fixes: bool) -> None:
 
     With ``--verbose`` also the results of all stages. ``fixes``: only the entries that could correct its source.
     """
+    if bare := next((folder for folder in folders if not (folder / MANIFEST_FILE).is_file()), None):
+        raise ConfigError(f"{bare} holds no build: build first, or give the folder of a build, which holds its release")
     folder = next((folder for folder in folders if find(number, folder)), None)
     if folder is None:
         looked = ", ".join(str(folder) for folder in folders) or "outputs/"

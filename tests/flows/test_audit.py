@@ -58,6 +58,9 @@ def test_wrong_calls(more: list[str], said: str, scan2qa: Cli, tmp_path: Path) -
 def test_metadata_that_are_needed(scan2qa: Cli, tmp_path: Path) -> None:
     run = scan2qa("audit", "vsi", "--questions", written(tmp_path / "q.json", task()))
     assert run.code == 2
+    assert "q.json holds questions of cityeqa, not of vsi: write cityeqa in place of vsi" in run.err
+    run = scan2qa("audit", "vsi", "--questions", written(tmp_path / "none.json"))
+    assert run.code == 2
     assert "questions of vsi are answered again from metadata: give their folder with --meta" in run.err
     run = scan2qa("coverage", "cityeqa", "--meta", tmp_path, "--questions", tmp_path / "q.json")
     assert run.code == 2
