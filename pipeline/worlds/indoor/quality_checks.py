@@ -106,6 +106,7 @@ SCALE_MAX: Final = 2.0  # times as long as usual, or as short
 SIZES_MIN: Final = 3  # boxes of known categories
 SPREAD_LEAST: Final = 0.2  # logarithm of the ratio of quartiles: sizes of a few boxes agree by chance
 SPREAD_OF_FEW: Final = 0.5  # for categories of which hardly a box is known
+OF_WRONG_SIZES: Final = (SCALE, SIGHT)  # boxes around other things, or larger ones, show these in the video too
 
 
 def scale_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
@@ -129,7 +130,8 @@ def scale_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
     message = f"{len(known)} objects of known kinds are {scale:.3g} times as long as usual, by the middle one"
     limit = SCALE_MAX if scale > 1 else 1 / SCALE_MAX
     remedy = "are lengths in metres? In feet all is 3.28 times as long, in inches 39.4; state or correct the unit"
-    return (doubt("sizes_of_another_unit", SCALE, message, remedy, round(scale, 3), limit, "ratio"),)
+    scale = round(scale, 3)
+    return tuple(doubt("sizes_of_another_unit", of, message, remedy, scale, limit, "ratio") for of in OF_WRONG_SIZES)
 
 
 def upright_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
@@ -217,7 +219,8 @@ def extent_doubts(scene: IndoorScene) -> tuple[Finding, ...]:
         f"of their kinds; as they are, {stated:.2f} m"
     )
     remedy = "are sizes of boxes whole lengths, or half of them? Sizes are asked for from side to side"
-    return (doubt("extents_of_another_size", SCALE, message, remedy, round(ratio, 3), EXTENT_RATIO_MAX, "ratio"),)
+    ratio, limit = round(ratio, 3), EXTENT_RATIO_MAX
+    return tuple(doubt("extents_of_another_size", of, message, remedy, ratio, limit, "ratio") for of in OF_WRONG_SIZES)
 
 
 # Of 81 released scenes with boxes enough 0.33 is saved at most. Of 810 random orders of their labels 84% are told, of

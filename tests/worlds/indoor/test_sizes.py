@@ -112,8 +112,8 @@ def test_lengths_in_another_unit_are_told_once_and_sizes_no_more(factor: float, 
     names = {f.name for f in found}
     assert (names == {"sizes_of_another_unit"}) if told else ("sizes_of_another_unit" not in names)
     if told:
-        (one,) = found
-        assert (one.subject, one.severity, one.unit) == (SCALE, "doubt", "ratio")
+        one = found[0]
+        assert [(f.subject, f.severity, f.unit) for f in found] == [(of, "doubt", "ratio") for of in (SCALE, SIGHT)]
         assert one.measured == pytest.approx(factor, rel=0.2)  # the room's things are about as large as usual
         assert one.limit == (2.0 if factor > 1 else 0.5)
 
@@ -125,7 +125,7 @@ def test_the_middle_size_by_hand() -> None:
     assert scale_doubts(beyond) == ()  # two boxes
     for factor, measured in ((2.0, []), (2.01, [2.01]), (0.499, [0.499])):
         cubes = [cube(name, 20.0 * n, 0.0, factor * side) for n, (name, side) in enumerate(sides.items())]
-        assert [f.measured for f in scale_doubts(make_scene(cubes))] == measured
+        assert [f.measured for f in scale_doubts(make_scene(cubes)) if f.subject == SCALE] == measured
     assert scale_doubts(make_scene([cube("bed", 9.0 * n, 0.0, 9.0) for n in range(4)])) == ()  # one kind
 
 
@@ -207,14 +207,15 @@ def resized(scene: IndoorScene, factor: float) -> IndoorScene:
 def test_boxes_of_half_or_twice_their_size(factor: float, told: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = resized(make_scene(ROOM), factor)
     found = extent_doubts(scene)
-    assert [f.name for f in found] == (["extents_of_another_size"] if told else [])
+    assert [f.name for f in found] == (["extents_of_another_size"] * 2 if told else [])
     assert "another_axis_is_up" not in {f.name for f in examine(scene)}
     if told is None:
         return
-    (one,) = found
+    one, other = found
     assert f"at {told} their size" in one.message
-    assert (one.subject, one.unit, one.limit) == (SCALE, "ratio", 1.3)
-    for limit, count in ((one.measured - 1e-3, 1), (one.measured + 1e-3, 0)):
+    assert (one.subject, other.subject, one.unit, one.limit) == (SCALE, SIGHT, "ratio", 1.3)
+    assert one.measured is not None
+    for limit, count in ((one.measured - 1e-3, 2), (one.measured + 1e-3, 0)):
         monkeypatch.setattr(quality_checks, "EXTENT_RATIO_MAX", limit)
         assert len(extent_doubts(scene)) == count
 

@@ -67,30 +67,42 @@ class VisibilityLimits(Limits):
 # Of pairs; chance gives a half. Sound samples and the kitchen of 7-Scenes have 1.00. Both have 0.31 to 0.75 with
 # poses inverted or transposed, or half the focal length; a second late the samples have 0.51 to 0.77, the kitchen 0.92.
 PICTURE_FIT_MIN: Final = 0.85
+PICTURE_FIT_UNUSABLE: Final = 0.75
 # Of pairs of pictures. Sound samples and the kitchen have 1.00, of the first third of their frames too. Poses that are
 # inverted or of OpenGL's camera, pictures reversed, turned, or one second late leave at most 0.38, half a second late
 # 0.06 to 0.75, mirrored 0.56 (a symmetrical room), half the focal length or lengths swapped with middles 0.44. Where
 # positions are off by a metre they are 0.62 to 1.00: `picture_fit` alone tells these.
 SURFACE_FIT_MIN: Final = 0.7
+SURFACE_FIT_UNUSABLE: Final = 0.5
 
 
 def _fit(fit: float | None, surface: float | None) -> tuple[Finding, ...]:
-    remedy = "are poses camera-to-world, of this scan, at the pictures' times, and intrinsics of the pictures' size?"
+    """A fault where pictures are those of another or a mirrored place, as far as can be told: no answer holds in them.
+
+    By one another they say so only where the mesh has no colours: these do not tell a film that is a little late.
+    """
     if fit is not None and fit < PICTURE_FIT_MIN:
-        measured, limit = fit, PICTURE_FIT_MIN
+        measured, limit, unusable = fit, PICTURE_FIT_MIN, PICTURE_FIT_UNUSABLE
         message = (
             "the mesh, as a camera sees it, is more like the camera's picture than like that of another place in only "
-            f"{fit:.0%} of pairs (limit {limit:.0%}): what the video shows is not known for sure"
+            f"{fit:.0%} of pairs"
         )
     elif surface is not None and surface < SURFACE_FIT_MIN:
-        measured, limit = surface, SURFACE_FIT_MIN
+        measured, limit, unusable = surface, SURFACE_FIT_MIN, SURFACE_FIT_UNUSABLE if fit is None else 0.0
         message = (
             "two pictures of one surface are far more alike where poses and mesh bring one over to the other in only "
-            f"{surface:.0%} of pairs (limit {limit:.0%}): what the video shows is not known for sure"
+            f"{surface:.0%} of pairs"
         )
     else:
         return ()
-    return (doubt("pictures_unlike_mesh", SIGHT, message, remedy, round(measured, 4), limit, "share"),)
+    name, measured = "pictures_unlike_mesh", round(measured, 4)
+    if measured < unusable:
+        message += f" (limit {unusable:.0%}): poses, pictures and mesh do not belong together"
+        remedy = "fetch pictures, poses and mesh of one scan; are pictures mirrored, and poses camera-to-world?"
+        return (fault(name, SIGHT, message, remedy).model_copy(update=_measures(measured, unusable)),)
+    message += f" (limit {limit:.0%}): what the video shows is not known for sure"
+    remedy = "are poses camera-to-world, of this scan, at the pictures' times, and intrinsics of the pictures' size?"
+    return (doubt(name, SIGHT, message, remedy, measured, limit, "share"),)
 
 
 # Of 16 pictures of each of seven sound samples, and of the kitchen's 125, none: the least detailed has 6.6 grey levels.

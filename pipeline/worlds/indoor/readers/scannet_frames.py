@@ -233,7 +233,9 @@ def alignment(files: SceneFiles, info: dict[str, str], mesh: PlyMesh, findings: 
     else:
         matrix = matrix.reshape(4, 4)
         off = float(np.abs(matrix[:3, :3] @ matrix[:3, :3].T - np.eye(3)).max())
-        if off > RIGID_TOLERANCE or np.abs(matrix[3] - [0, 0, 0, 1]).max() > RIGID_TOLERANCE:
+        if np.abs(matrix[3] - [0, 0, 0, 1]).max() > RIGID_TOLERANCE:
+            problem = f"its last row is {matrix[3].tolist()}, not 0 0 0 1: is it transposed?"
+        elif off > RIGID_TOLERANCE:
             problem = f"it is no rigid transform (off orthonormal by {off:.3g}, limit {RIGID_TOLERANCE:g})"
         elif np.linalg.det(matrix[:3, :3]) < 0:
             problem = "it mirrors the scan"
