@@ -146,7 +146,29 @@ def _vertices(files: SceneFiles, path: Path, value: dict[str, Any]) -> FloatArra
         raise files.fault(path, "bad_vertices", message, "fetch or export the file again") from error
     if not np.isfinite(vertices).all():
         raise files.fault(path, "bad_vertices", "a vertex is not finite", "fetch or export the file again")
+    _refuse_beyond_extent(files, path, vertices, value.get("metadata"))
     return vertices
+
+
+BEYOND_MAX: Final = 0.01  # of the longest side of the stated extent; a part of a file may keep the extent of the whole
+
+
+def _refuse_beyond_extent(files: SceneFiles, path: Path, vertices: FloatArray, metadata: Any) -> None:
+    """Raises RawDataError where vertices lie beyond the extent that the file states of itself: one of both is wrong."""
+    stated = metadata.get("geographicalExtent") if isinstance(metadata, dict) else None
+    sound = isinstance(stated, list) and len(stated) == 6 and all(type(v) in (int, float) for v in stated)
+    if not sound or not len(vertices):
+        return
+    low, high = np.array(stated, dtype=np.float64).reshape(2, 3)
+    side = float((high - low).max())
+    beyond = float(np.maximum(low - vertices.min(0), vertices.max(0) - high).max())
+    if side > 0 and beyond > BEYOND_MAX * side:
+        message = (
+            f"vertices lie {beyond:.6g} beyond the stated geographicalExtent, {beyond / side:.0%} of its longest side "
+            f"(limit {BEYOND_MAX:.0%})"
+        )
+        remedy = "are transform and axes those of this file? If the extent is old, take it out"
+        raise files.fault(path, "bad_vertices", message, remedy)
 
 
 def _lat_lon(files: SceneFiles, path: Path, system: _System, vertices: FloatArray) -> FloatArray:

@@ -235,6 +235,22 @@ def test_a_city_that_cannot_be_placed_is_refused(tmp_path: Path, case: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("scale", "told"), [((0.001, 0.001, 0.001), False), ((0.0011,) * 3, True), ((0.001, -0.001, 0.001), True)]
+)
+def test_vertices_lie_within_the_extent_that_the_file_states(tmp_path: Path, scale: Any, told: bool) -> None:
+    """The block is 20 m long: it may reach 0.2 m beyond. Less than the extent may be there."""
+    low = np.array(CORNER)
+    extent = [*low, *(low + np.array([10.0, 20.0, 10.0]))]
+    value = city(metadata={"referenceSystem": RD_NAP, "geographicalExtent": extent})
+    value["transform"]["scale"] = list(scale)
+    if told:
+        error = fault_of_value(tmp_path, value)
+        assert (error.finding, "geographicalExtent" in error.message) == ("bad_vertices", True)
+    else:
+        assert len(read_value(tmp_path, value, DELFT)[0]) == 1
+
+
+@pytest.mark.parametrize(
     "boundaries",
     [
         None,

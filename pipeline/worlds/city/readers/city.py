@@ -187,10 +187,11 @@ class Cities(FolderReader):
         features = _within_reach(features, origin, name, findings)
         placed = PlacedFeature(features, origin, 0.0)
         things = with_parts(things_of(placed, name, findings), placed)
+        if things:
+            bounds = _bounds(files, path, settings, origin, things)
+            things = within(unique(things, name, findings), bounds, name, findings)
         if not things:
-            raise files.fault(path, "empty_map", "the map has nothing to name", "is this the right extract?")
-        bounds = _bounds(files, path, settings, origin, things)
-        things = within(unique(things, name, findings), bounds, name, findings)
+            raise _empty(files, path, settings, findings)
         things = apart(plausible(things, name, findings), name, findings)
         report_heights(things, name, findings)
         placed_things = things
@@ -271,14 +272,21 @@ def _known_kinds(files: SceneFiles, settings: CitySettings) -> None:
         raise files.fault(files.path / CITY_FILE, "unknown_kind", message, remedy)
 
 
+def _empty(files: SceneFiles, path: Path, settings: CitySettings, findings: Findings) -> RawDataError:
+    """What to raise for a map of which nothing is left, with what was found on the way."""
+    within = "" if settings.bounds is None else f" within the bounds of {CITY_FILE}"
+    why = "".join(f"; {finding.message}" for finding in findings.items)
+    message = f"the map has nothing{within} that a question could name{why}"
+    remedy = "is this the right extract? bounds are west, south, east, north, and GeoJSON has the longitude first"
+    return files.fault(path, "empty_map", message, remedy)
+
+
 def _origin(
     files: SceneFiles, path: Path, settings: CitySettings, features: tuple[Feature, ...], findings: Findings
 ) -> Origin:
     """Where the frame has its zero: as stated, else about the middle of the map, on the ground of most buildings."""
     if not features:
-        raise files.fault(
-            path, "empty_map", "the map has nothing that a question could name", "is this the right extract?"
-        )
+        raise _empty(files, path, settings, findings)
     whole = [f for f in features if f.solid or PART not in f.tags] or features
     corners = np.array([_middle(outline) for f in whole for outline in f.outlines])
     corners[:, 1] = _unwrapped(corners[:, 1])

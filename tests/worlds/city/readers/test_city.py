@@ -268,6 +268,14 @@ def test_a_map_of_nothing(tmp_path: Path, features: list[Any]) -> None:
     assert caught.value.finding == "empty_map"
 
 
+def test_a_map_beyond_its_bounds_says_so(tmp_path: Path) -> None:
+    ring = [[8.0, 50.0], [8.001, 50.0], [8.001, 50.0]]  # open, too
+    broken = feature({"type": "Polygon", "coordinates": [ring]}, {"kind": "building"})
+    with pytest.raises(RawDataError) as caught:
+        read(write(tmp_path, broken, settings=SETTINGS.replace("8.002", "7.9995")))
+    assert all(part in caught.value.message for part in ("within the bounds of city.yaml", "1 of 1 features"))
+
+
 @pytest.mark.parametrize(
     ("name", "taken"),
     [
