@@ -112,6 +112,8 @@ class ExamCase(Case):
         facts: that its answer follows from, where these are not one number or state at its time.
         compared: of two things of which one is the answer, that one and the other.
         whose: the thing that a fact "… of" is of, whatever it is called.
+        goes_last: whether others of its kind are taken before it: it is about what something lies on, which has the
+            same place, and would take the answer away from that oftener than from other things.
     """
 
     traits: tuple[str, ...] = ()
@@ -122,6 +124,7 @@ class ExamCase(Case):
     base: float | None = None
     facts: tuple[str, ...] = ()
     whose: str = ""
+    goes_last: bool = False
 
     @property
     def guessed(self) -> str:
@@ -412,7 +415,7 @@ def make_even(cases: Iterable[ExamCase], purpose: str, *, measured: bool) -> Non
     """
     asked = (case for case in cases if case.refusal is None and case.answer is not None)
     for kind, own in grouped(asked, lambda case: case.operands[0]).items():
-        own.sort(key=lambda case: digest(purpose, "even", *case.draw))
+        own.sort(key=lambda case: (case.goes_last, digest(purpose, "even", *case.draw)))
         if measured:
             _spread_out(own)
         elif kind in COUNTED:

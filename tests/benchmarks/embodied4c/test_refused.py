@@ -57,6 +57,26 @@ def test_several_things_on_one() -> None:
     assert {told[pair][0] for pair in told.keys() - named.keys()} == {None}
 
 
+def test_what_lies_on_a_thing_is_guessed_among_things_of_which_other_questions_tell_as_much() -> None:
+    """The cube on the tray is the nearest to the gripper, but for a while that of a ball that flies by; no bowl is."""
+    things = [
+        item(kind, size, place, lasts_s=3.0)
+        for kind, size, place in (
+            ("tray", (0.3, 0.3, 0.02), (0.3, 0.0, 0.01)),
+            ("cube", CUBE, (0.3, 0.0, 0.045)),
+            ("bowl", CUBE, (0.6, 0.3, 0.025)),
+        )
+    ]
+    ball = item("ball", CUBE, (0.3, -1.5, 0.5), moves_m=(0.0, 3.0, 0.0), lasts_s=3.0)
+    without, with_ball = episode(*things, lasts_s=3.0), episode(*things, ball, lasts_s=3.0)
+    assert of_kind(without, "TP", "arm_tp")["1.00", "the tray"]["wrong"] == ["the bowl"]
+    told = {refusal(row) for row in of_kind(without, "CL", "arm_cl").values()}
+    assert told == {("tells_another_answer", 1, 0, "things")}, "it would be the cube, and never the bowl"
+    assert of_kind(with_ball, "TP", "arm_tp")["1.00", "the tray"]["wrong"] == ["the ball"]
+    kinds = {key[0]: row["answer"] for key, row in of_kind(with_ball, "CL", "arm_cl").items()}
+    assert kinds == {"1.00": "cube", "1.50": "ball", "2.00": "cube", "2.50": "cube"}
+
+
 def test_a_flat_thing_does_not_lie_on_itself() -> None:
     """A mat of 4 mm: its bottom is as near to its own top as that of what lies on it may be."""
     mat, cube = item("mat", (0.3, 0.3, 0.004), (0.3, 0.0, 0.002)), item("cube", CUBE, (0.3, 0.0, 0.029))

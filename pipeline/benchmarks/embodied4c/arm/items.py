@@ -17,6 +17,7 @@ from pipeline.benchmarks.embodied4c.arm.view import (
     beside,
     case,
     in_space,
+    name_nearest,
     name_thing,
     named,
     order,
@@ -46,10 +47,10 @@ SIDES: Final = {
 def kind_nearest(view: ArmExam) -> Iterator[ExamCase]:
     """CL: of which kind the thing nearest to the gripper is; the log must know all things."""
     nearest = view.nearest(view.moments)
-    every = sorted({str(view.categories[row]) for row, _ in nearest.values()})
+    every = sorted({str(view.categories[row]) for row in view.offered(nearest)})
     for index, (row, _) in nearest.items():
         one = case(view, "arm_cl", index)
-        name_thing(view, one, row, index)
+        name_nearest(view, one, row, index)
         others = view.categories != view.categories[row]
         if others.any():
             one.require("another_as_near", view.lead_cm(index, row, others), ">=", GAP_MIN_CM, "cm")
@@ -63,7 +64,7 @@ def colour(view: ArmExam) -> Iterator[ExamCase]:
     said = {colours[row] for row, name in view.names.items() if colours[row] in name}  # "" too
     unsaid = {colours[row] for row in view.names} - said  # what names say is seldom the colour of something else, too
     nearest = view.nearest(view.moments)
-    every = sorted({colours[row] for row, _ in nearest.values()} - {""})
+    every = sorted({colours[row] for row in view.offered(nearest)} - {""})
     for index in view.moments[-1:]:
         for row, item in enumerate(view.facts.items):
             if colours[row]:
@@ -78,7 +79,7 @@ def colour(view: ArmExam) -> Iterator[ExamCase]:
     for index, (row, gap_cm) in nearest.items():
         if colours[row]:
             one = case(view, "arm_at_near", index)
-            name_thing(view, one, row, index)
+            name_nearest(view, one, row, index)
             one.require("another_as_near", gap_cm, ">=", GAP_MIN_CM, "cm")
             yield words(one, colours[row], every)
 
@@ -136,8 +137,7 @@ def distance(view: ArmExam) -> Iterator[ExamCase]:
 
 
 def lies_on(view: ArmExam) -> Iterator[ExamCase]:
-    """TP: which thing lies on another; drawers and doors, which anybody knows to lie on nothing, are not offered."""
-    loose = [name for row, name in view.names.items() if not np.isfinite(view.slide_share[row]).any()]
+    """TP: which thing lies on another; offered are those of which other questions tell as much (`ArmExam.lying`)."""
     for index in view.moments:
         for below, above in zip(*view.on_item(index).T.nonzero(), strict=True):
             if int(below) not in view.names or int(above) not in view.names:
@@ -146,8 +146,8 @@ def lies_on(view: ArmExam) -> Iterator[ExamCase]:
             one = case(view, "arm_tp", index, (name,), int(below), int(above), thing=name)
             one.require("several_on_it", int(view.on_item(index)[:, below].sum()), "<=", 1, "things")
             one.require("held", float(view.away_m(int(above), index)) * CM, ">=", 2 * NEAR_MIN_CM, "cm")
-            others = [other for other in loose if other != name]
-            yield words(one, answer, others, (answer.removeprefix("the "),))
+            alike = view.lying[int(above)].alike if int(above) in view.lying else ()
+            yield words(one, answer, [view.names[row] for row in alike], (answer.removeprefix("the "),))
 
 
 def count(view: ArmExam) -> Iterator[ExamCase]:

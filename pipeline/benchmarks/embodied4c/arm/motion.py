@@ -16,6 +16,7 @@ from pipeline.benchmarks.embodied4c.arm.view import (
     ArmExam,
     beside,
     case,
+    name_nearest,
     name_thing,
     order,
     windows,
@@ -95,13 +96,13 @@ def way_lately(view: ArmExam) -> Iterator[ExamCase]:
 def nearest_lately(view: ArmExam) -> Iterator[ExamCase]:
     """S/M: which thing was the nearest to the gripper some seconds ago; the log must know all things."""
     nearest = view.nearest(before for _, before, _ in windows(view))
-    every = [view.names[row] for row in sorted({row for row, _ in nearest.values()} & set(view.names))]
+    every = [view.names[row] for row in sorted(view.offered(nearest) & view.names.keys())]
     for index, before, seconds in windows(view):
         if before not in nearest:
             continue
         row, gap_cm = nearest[before]
         one = case(view, "arm_sm_nearest", (before, index), (seconds,), seconds=seconds, point=view.point)
-        name_thing(view, one, row, before)
+        name_nearest(view, one, row, before)
         one.require("another_as_near", gap_cm, ">=", GAP_MIN_CM, "cm")
         one.require("no_name", float(row in view.names), ">=", 1, "names")
         name = view.names.get(row, "")

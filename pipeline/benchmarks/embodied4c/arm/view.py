@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from itertools import product
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,20 @@ from pipeline.worlds.arm.facts import EpisodeScene
 from pipeline.worlds.arm.view import GRIPPER, GRIPPER_M, ArmView
 
 STEP_S: Final = 0.5  # between moments
+
+
+class Lying(NamedTuple):
+    """What lies on another thing.
+
+    Attributes:
+        alike: rows of loose things of which other questions tell as much.
+        nearest_untold: whether it is not asked for as the nearest to the gripper, as none of the others can be.
+        space_untold: whether no question about it needs both maps of a drawn film, as none about the others can.
+    """
+
+    alike: list[int]
+    nearest_untold: bool
+    space_untold: bool
 
 
 class ArmExam(ArmView):
@@ -84,7 +99,7 @@ class ArmExam(ArmView):
         """Time -> the thing nearest to the gripper, and its `lead_cm` before the second one.
 
         Of times at which the log knows where all things are. What one would guess among is what was the nearest at any
-        of these: other questions name other things more often than what the gripper is at.
+        of these and may be asked for: other questions name other things more often than what the gripper is at.
         """
         found = {}
         for index in indices if self.facts.items_complete and len(self.ids) > 1 else ():
@@ -105,11 +120,54 @@ class ArmExam(ArmView):
         return from_above if from_above <= -GAP_MIN_CM else in_space
 
     @cached_property
+    def on_named(self) -> BoolArray:
+        """(I, I): whether row lies on column at any of the moments; both have names."""
+        named = np.zeros(len(self.ids), dtype=bool)
+        named[list(self.names)] = True
+        on = np.any([self.on_item(index) for index in self.moments], axis=0)
+        return np.asarray(on & named & named[:, None])
+
+    @cached_property
     def bearers(self) -> frozenset[int]:
         """Rows of things that have a name and that something with a name lies on, at any of the moments."""
-        named = np.array(sorted(self.names), dtype=np.intp)
-        on = [self.on_item(index)[np.ix_(named, named)].any(0) for index in self.moments]
-        return frozenset(named[np.any(on, axis=0)].tolist()) if on and len(named) else frozenset()
+        return frozenset(np.flatnonzero(self.on_named.any(0)).tolist())
+
+    @cached_property
+    def lying(self) -> dict[int, Lying]:
+        """Row of a named thing that lies on another -> what might lie there for who has read all other questions.
+
+        A thing on another is hidden less often on the map from the side and nearer to a gripper over the table, so more
+        is asked about it. What is handled or can be opened lies on nothing, as anybody knows.
+        """
+        befores = {before for _, before, _ in windows(self)}
+        now, then = ({row for row, _ in self.nearest(times).values()} for times in (self.moments, befores))
+        is_shown = np.any([~(self.hidden(n).max(0) > self.rules.hidden_max) for n in self.moments], axis=0)
+        traits = {row: ((row in now, row in then), bool(is_shown[row])) for row in self.names}
+        lying = np.flatnonzero(self.on_named.any(1)).tolist()
+        fixed = {row for row in self.names if np.isfinite(self.slide_share[row]).any()}
+        loose = traits.keys() - fixed - {*lying, *self.targets} - self.bearers
+        found = {}
+        for row in lying:
+            nearest, shown = traits[row]
+            for told in product(dict.fromkeys((nearest, (False, False))), dict.fromkeys((shown, False))):
+                if alike := [other for other in self.names if other in loose and traits[other] == told]:
+                    found[row] = Lying(alike, told[0] != nearest, told[1] != shown)
+                    break
+        return found
+
+    @cached_property
+    def nearest_untold(self) -> frozenset[int]:
+        """Rows of things that are never asked for as the nearest to the gripper."""
+        return frozenset(row for row, one in self.lying.items() if one.nearest_untold)
+
+    def offered(self, nearest: Mapping[int, tuple[int, float]]) -> set[int]:
+        """Rows of the things that were the nearest at some times (`nearest`) and may be asked for."""
+        return {row for row, _ in nearest.values()} - self.nearest_untold
+
+    @cached_property
+    def space_untold(self) -> frozenset[int]:
+        """Rows of things that no question is about which needs both maps of a drawn film."""
+        return frozenset(row for row, one in self.lying.items() if one.space_untold)
 
     def seen(self, place_m: FloatArray) -> float | None:
         """How many times the picture has a place (3,) then: once or not; None where that is not known."""
@@ -152,6 +210,7 @@ def case(
         one.name(NamedThing("the gripper", GRIPPER, seen, mark="the robot's own"))
     for row in rows:
         name_thing(view, one, row, index, view.names.get(row, ""))
+    one.goes_last = not view.bearers.isdisjoint(rows)
     return one
 
 
@@ -171,9 +230,16 @@ def name_thing(view: ArmExam, one: ExamCase, row: int, index: int, words: str | 
         one.measured(rule("hidden_in_picture", covered, "<=", view.rules.hidden_max, "share", name))
 
 
+def name_nearest(view: ArmExam, one: ExamCase, row: int, index: int) -> None:
+    """Names the thing that was the nearest at a time, which is the answer."""
+    name_thing(view, one, row, index)
+    one.require("tells_another_answer", len(view.nearest_untold.intersection((row,))), "<=", 0, "things")
+
+
 def in_space(view: ArmExam, one: ExamCase, index: int, *rows: int) -> None:
     """That a drawn film shows things on both of its maps: neither alone tells where, and how high, they are."""
     worst = view.hidden(index).max(0)
+    one.require("tells_another_answer", len(view.space_untold.intersection(rows)), "<=", 0, "things")
     for row in rows:
         if np.isfinite(worst[row]):
             hidden = float(worst[row])
