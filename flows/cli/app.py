@@ -572,7 +572,9 @@ def _settings(settings: list[str], **options: object) -> list[str]:
 
 
 NO_PATH: Final = frozenset({errno.ENAMETOOLONG, errno.ELOOP})  # of what was given as one
-NO_WRITE: Final = frozenset({errno.EROFS, errno.ENOSPC, errno.EDQUOT})  # of whatever a command writes itself
+NO_WRITE: Final = frozenset(  # of whatever a command writes itself; the last two: a file is where its folder should be
+    {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EEXIST, errno.ENOTDIR}
+)
 NAME_CHARS: Final = 80  # of it, in a message
 
 
@@ -609,7 +611,7 @@ def _run() -> None:
     except OSError as error:
         place = shortened(str(error.filename or "the output"), NAME_CHARS)
         if error.errno in NO_WRITE:
-            show_error(StoreError(f"{place}: cannot write ({error.strerror}): free some space, or give another folder"))
+            show_error(StoreError(f"{place}: cannot write ({error.strerror}): give another folder, or free some space"))
             sys.exit(1)
         if error.errno not in NO_PATH:
             raise

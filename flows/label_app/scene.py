@@ -95,7 +95,8 @@ class LabelledScene:
             raise ConfigError(f"{folder / FILE} is a link: give the folder that has the file itself")
         if not (folder / FILE).is_file():
             inner = sorted(path.parent.name for path in folder.glob(f"*/{FILE}"))
-            hint = f"; give one of the scenes in it: {', '.join(inner[:8])}" if inner else ": see scan2qa converters"
+            other = ": see scan2qa converters, or name a scan of a build with --scene"
+            hint = f"; give one of the scenes in it: {', '.join(inner[:8])}" if inner else other
             raise ConfigError(f"{folder} has no {FILE}{hint}")
         self.folder, self.name = folder, folder.name
         self.labels = Labels(folder / FILE)

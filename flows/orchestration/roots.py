@@ -12,7 +12,7 @@ from flows.cli.output.console import console, start_spinner, stop_spinner
 from pipeline.benchmarks.registry import BENCHMARKS
 from pipeline.core.arguments import split_root
 from pipeline.core.errors import ConfigError, require_extra
-from pipeline.core.files import translate_os_errors, write_atomically
+from pipeline.core.files import write_atomically
 from pipeline.core.mirrors import mirror_of
 from pipeline.engine.code import code_digest
 from pipeline.samples.registry import SAMPLES
@@ -54,15 +54,9 @@ def written(roots: Mapping[str, Path]) -> dict[str, str]:
 VERSION_FILE: Final = ".version"
 
 
-def _make(folder: Path) -> None:
-    """Makes a folder for samples: what cannot be one is refused at once, not when the first scan is drawn."""
-    with translate_os_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-
-
 def samples(folder: Path) -> None:
     """Writes small procedural raw data of every world, and the truth that was planted in them."""
-    _make(folder)
+    folder.mkdir(parents=True, exist_ok=True)  # a file there is refused at once, not when the first scan is drawn
     for world, own in SAMPLES.items():
         start_spinner(f"Writing sample {WORLDS[world].units}")
         own.write(folder)
@@ -85,7 +79,7 @@ def sample_roots(worlds: Sequence[World[Any]], folder: Path, write: bool) -> dic
             raise ConfigError(
                 f"no --root was given and the sample {names} are not written yet: build once, or give a root"
             )
-        _make(folder)
+        folder.mkdir(parents=True, exist_ok=True)
         stop_spinner()
         console.print(f"Writing sample {names} first (no --root given): about half a minute")
         start_spinner(f"Writing sample {names}")

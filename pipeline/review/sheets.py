@@ -89,8 +89,9 @@ def read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the path") from error
     rows = _parquet_rows(path, raw) if raw[:4] == b"PAR1" else _csv_rows(path, raw)
-    names = set(rows[0][1]) if rows else set()
-    missing = [name for name in NEEDED if name not in names]
+    if not rows:
+        raise ConfigError(f"{path}: holds no verdict: it has no row below its header")
+    missing = [name for name in NEEDED if name not in rows[0][1]]
     if missing:
         raise ConfigError(
             f"{path}: has no column {', '.join(missing)}; needed are id, reviewer, answer or decision (see sheet.csv)"
@@ -165,7 +166,8 @@ def _verdict(
         return finding, "format the column as text before saving: spreadsheets shorten long numbers"
     item = items.get(int(said["id"]))
     if item is None:
-        return f"this build has no question {said['id']}", "it may be of another build, or no longer asked"
+        remedy = "it may be of another build, no longer asked, or rounded by a spreadsheet (to 15 digits)"
+        return f"this build has no question {said['id']}", remedy
     reviewer, content = said["reviewer"], said.get("content", "") or item.content
     if problem := name_problem(reviewer):
         return problem, "fill the column reviewer"

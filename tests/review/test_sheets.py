@@ -144,6 +144,7 @@ def test_no_cell_is_a_formula_and_none_is_changed_for_good(cell: str) -> None:
         ("id,reviewer,answer\n1,Zoë,A\n".encode("latin-1"), r"byte 23 is not UTF-8; save it as CSV in UTF-8"),
         ("\ufeffid;reviewer\n".encode("utf-16-le")[:-1], "byte .* is not UTF-16"),
         (b"number,answer\n1,A\n", "has no column id, reviewer"),
+        (b"id,reviewer,answer\n", "holds no verdict: it has no row below its header"),
         (b"id,reviewer,answer\n1,ann\n", "line 2 has 2 cells, and the header 3"),
         (b"id,reviewer,id\n1,ann,1\n", "a column is named twice"),
         (b'id,reviewer\n1,"ann\n', "line 2 is no CSV"),
