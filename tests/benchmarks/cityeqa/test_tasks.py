@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import shapely
 
+from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.cityeqa.raw import ANSWER_TYPES, evened
 from pipeline.benchmarks.cityeqa.released import CATEGORIES
 from pipeline.benchmarks.cityeqa.rules import CityRules
@@ -25,6 +27,7 @@ from pipeline.worlds.city.visibility import CitySight
 from tests.benchmarks.cityeqa.agents import Agent
 from tests.benchmarks.cityeqa.cities import ill_supplemented, sample, small, tasks_of
 from tests.oracles.city_answers import answer, plain, shape, targets
+from tests.tables import digest_of_rows
 
 RULES = CityRules(raw_tasks_per_category=3)
 MORE = CityRules(raw_tasks_per_category=12)  # of categories whose answers are made even over few of a kind
@@ -288,3 +291,26 @@ def test_what_a_map_does_not_tell_is_refused_by_name() -> None:
     asked = [raw for raw in raws if raw.kind in {"shop beside", "across"}]
     assert {raw.kind for raw in asked} == {"shop beside", "across"}
     assert all(any(own.name == "is_no_business" and not own.holds for own in raw.checks) for raw in asked)
+
+
+IN_FULL = {
+    "Object Recognition": "22 of 47: 67bc522c294d",
+    "Attribute Recognition": "12 of 65: e4671cf0bf79",
+    "Counting": "0 of 313: bef3f93c40b0",
+    "Existence Judgement": "32 of 549: cff35f216de6",
+    "Spatial Reasoning": "23 of 267: d5637bdea6e9",
+    "World Knowledge": "12 of 66: 1cbd447d1395",
+}
+
+
+@cache
+def busy_view() -> CityView:
+    return CityView(small(5), CityRules(raw_tasks_per_category=4))
+
+
+@pytest.mark.parametrize("name", IN_FULL)
+def test_all_that_is_asked_of_a_small_city(name: str) -> None:
+    """A change of any answer, option, start, proof or refusal is seen; to read it, print the rows before and after."""
+    rows = CITYEQA.by_name()[name].candidates(busy_view()).to_pylist()
+    asked = sum(row["reason"] is None for row in rows)
+    assert f"{asked} of {len(rows)}: {digest_of_rows(rows)}" == IN_FULL[name]

@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.embodied4c.drive.refs import RADII_M, radii_counted
+from pipeline.benchmarks.embodied4c.case import ExamCase
+from pipeline.benchmarks.embodied4c.drive.refs import RADII_M, needs_gap, radii_counted
+from pipeline.benchmarks.embodied4c.drive.temporal import seen_lately
+from pipeline.benchmarks.embodied4c.flight import landmarks
 from pipeline.benchmarks.embodied4c.rules import ExamRules
 from pipeline.core.findings import doubt, note
 from pipeline.core.quantized_series import pack
+from pipeline.questions.gate import TOO_COARSE
 from pipeline.reading.maps.appearance import Appearance
 from pipeline.worlds.drive import facts as drives
+from tests.benchmarks.embodied4c import logs
 from tests.benchmarks.embodied4c.planted import (
     LINES,
     actor,
@@ -30,6 +35,7 @@ from tests.benchmarks.embodied4c.planted import (
 )
 from tests.benchmarks.embodied4c.test_author import FILM
 from tests.benchmarks.urbanvideo.flights import Move, flight, mark, motion
+from tests.oracles.exam_check import open_exam
 
 CUBE = (0.05, 0.05, 0.05)
 TRAY = item("tray", (0.3, 0.3, 0.02), (0.3, 0.0, 0.01))  # its top is 2 cm high
@@ -451,3 +457,48 @@ def test_a_car_beside_us_of_which_a_part_is_ahead_and_a_part_behind_is_on_neithe
     row = of_kind(scene, "CT", "ct_ahead")["2.00", "car", "30"]
     assert row["answer"] == asked
     assert asked or refusal(row) == ("near_side_border", 1, 0, "things")
+
+
+@pytest.mark.parametrize("later", [0, 1])
+def test_whoever_is_in_doubt_until_a_moment_may_have_come_near(later: int) -> None:
+    """In doubt at one time alone: it counts from that time on while the video shows it, for 8 s."""
+    view: Any = open_exam(logs.drive(3), ExamRules(even_answers=False))
+    moment = len(view.moments) // 2
+    view.__dict__["unsure"] = np.zeros(view.present.shape, dtype=bool)
+    view.unsure[view.present.any(1), view.moments[moment] + later] = True
+    found = {case.operands[1]: case.refusal for case in seen_lately(view)}
+    since_s = {second: float(second) - view.second(moment) for second in found}
+    doubted = {second for second, refusal in found.items() if refusal and refusal.reason == "another_in_doubt"}
+    assert doubted == {second for second, gone_s in since_s.items() if 0.01 * later <= gone_s <= 8}
+
+
+@pytest.mark.parametrize(("gap_m", "share"), [(0.0, np.inf), (0.5, 1.0), (4.0, 0.125)])
+def test_a_dot_is_half_a_metre_wider_than_a_thing_of_a_metre(gap_m: float, share: float) -> None:
+    marks = SimpleNamespace(is_dot=np.array([False, True]))
+    scene = SimpleNamespace(video=None)
+    view: Any = SimpleNamespace(
+        scene=scene, moments=np.array([7]), drawn_marks=lambda index: marks, size_m=np.array([[4.0, 2.0], [1.5, 1.0]])
+    )
+    one, refs = ExamCase("dt"), [SimpleNamespace(actor=number) for number in (0, 1)]
+    needs_gap(view, one, 0, gap_m, *refs)  # type: ignore[arg-type]
+    assert one.refusal
+    assert (one.refusal.reason, one.refusal.measured) == (TOO_COARSE, share if np.isfinite(share) else None)
+
+
+def test_landmarks_are_within_or_beyond_from_a_tenth_of_the_radius_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But three metres from 25 m."""
+    told = {}
+
+    def listing(*asked: Any, radius: str) -> Any:
+        told[radius] = asked[4:]
+        return SimpleNamespace(operands=()), 0, 0
+
+    monkeypatch.setattr(landmarks, "_listing", listing)
+    monkeypatch.setattr(landmarks, "number", lambda *_: None)
+    gaps = np.array([22.0, 22.1, 27.9, 28.0, 90.0, 90.1, 109.9, 110.0])
+    places = [SimpleNamespace(label=str(number)) for number in range(8)]
+    known = SimpleNamespace(pool=[*range(8)], places=places, distance_m=gaps[:, None], seen_by=lambda *_: True)
+    view: Any = SimpleNamespace(flight=known, moments=[(5, 0)])
+    assert list(landmarks.near(view)) == [None] * len(landmarks.RADII_M)
+    assert told["25"] == ([0], [3, 4, 5, 6, 7])
+    assert told["100"] == ([0, 1, 2, 3, 4], [7])
