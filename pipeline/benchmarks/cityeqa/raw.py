@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+
 from pipeline.benchmarks.benchmark import RAW_POSE, RAW_TASK
 from pipeline.benchmarks.cityeqa.wording import Phrase, parse, wordings
+from pipeline.core.arrays import FloatArray
 from pipeline.core.groups import grouped
 from pipeline.core.identity import digest, digest_of, question_ids
 from pipeline.core.templates import Operands, Template, load_table, load_template
@@ -77,6 +81,7 @@ class RawQuestion:
         flags: remarks.
         split: of the release, in which the target is.
         pair: what it shares with the question that is asked the other way round: who knows one answer knows both.
+        crossed: whether of its target one question of the kind at most has each of its two answers (`_crossed`).
     """
 
     kind: str
@@ -99,6 +104,7 @@ class RawQuestion:
     flags: tuple[str, ...] = ()
     split: str = ""
     pair: tuple[str, ...] = ()
+    crossed: bool = False
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -196,10 +202,11 @@ def evened(raws: Sequence[RawQuestion], spare: int = 1) -> set[tuple[str, ...]]:
     still be refused.
     """
     groups: dict[tuple[str, str], dict[str, list[RawQuestion]]] = {}
+    crossed = [raw for raw in raws if raw.crossed and spare == 1]
+    kept = {raw.key for raw in raws if raw.answer_type == OPEN or raw.written is not None} | _crossed(crossed)
     for raw in raws:
-        if raw.answer_type != OPEN and raw.written is None:
+        if raw.key not in kept and not (raw.crossed and spare == 1):
             groups.setdefault((raw.kind, raw.even), {}).setdefault(raw.answer, []).append(raw)
-    kept = {raw.key for raw in raws if raw.answer_type == OPEN or raw.written is not None}
     for by_answer in groups.values():
         if len(by_answer) < 2:
             continue
@@ -218,6 +225,29 @@ def evened(raws: Sequence[RawQuestion], spare: int = 1) -> set[tuple[str, ...]]:
             least = min(map(len, parts.values()), default=0)
             kept |= {raw.key for own in parts.values() for raw in own[: least * spare]}
     return kept
+
+
+def _crossed(raws: Sequence[RawQuestion]) -> set[tuple[str, ...]]:
+    """Keys of as many raw tasks as can stay where each thing has each answer once at most, even as `evened` has it.
+
+    So what is true of one thing is asked of another. Who reads that a shop is asked about two uses knows that it has
+    one, and not which: the answers the other way round would fit as well.
+    """
+    if not raws:
+        return set()
+    even = _incidence([(raw.kind, raw.even, raw.split) for raw in raws])
+    way = np.array([1.0 if raw.answer == raw.others[0] else -1.0 for raw in raws])
+    once = LinearConstraint(_incidence([(raw.kind, raw.target, raw.answer) for raw in raws]), 0, 1)
+    lots = [int.from_bytes(digest("crossed", *raw.key)[:4], "big") / 2**32 for raw in raws]  # among as many
+    worth = 1 + np.array(lots) / len(raws)
+    found = milp(-worth, integrality=1, bounds=Bounds(0, 1), constraints=[LinearConstraint(even * way, 0, 0), once])
+    return {raw.key for raw, stays in zip(raws, found.x.tolist(), strict=True) if stays > 0.5}
+
+
+def _incidence(values: Sequence[Hashable]) -> FloatArray:
+    """(groups, n) one where a value is that of the group."""
+    place = {value: n for n, value in enumerate(dict.fromkeys(values))}
+    return np.eye(len(place))[:, [place[value] for value in values]]
 
 
 def offered(raws: Sequence[RawQuestion]) -> list[RawQuestion]:

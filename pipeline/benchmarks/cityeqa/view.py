@@ -28,7 +28,9 @@ from pipeline.worlds.city.paths import FreeSpace, Paths
 from pipeline.worlds.city.visibility import CitySight
 
 CORNERED: Final = frozenset({BUILDING, SHOP})  # of which one says that they are at a corner
-UNTOLD: Final = {"name": ("name",), "noun": ("noun", "name"), "sign": ("sign",)}  # what tells what is asked of a shop
+# What tells what is asked of a shop.
+UNTOLD: Final = {"name": ("name",), "sign": ("sign",)} | dict.fromkeys(("noun", "use"), ("noun", "name"))
+_USE_LOTS: Final = 3  # times as often as any other part: two shops must differ in it
 _DRAWN: Final = frozenset(name for name, trait in load_table("city/traits")["looks"].items() if trait.get("drawn"))
 _HEIGHTS: Final = 2  # of which ways are kept, up to 150 MB each; tasks follow one another by height
 LETTERS_MIN: Final = 3  # of a name: with fewer it may be a number or an abbreviation
@@ -230,19 +232,20 @@ class CityView:
         return self.things[i].kind == SHOP and self.things[i].noun not in NO_BUSINESSES
 
     def asked_of(self, i: int) -> str:
-        """What of a shop is asked, by lot, and not told by texts about it: "name", "noun", "sign" or, "", nothing.
+        """What of a shop is asked by lot and not told by texts about it: "name", "noun", "use", "sign" or, "", nothing.
 
-        Otherwise its other questions would have the answers. Of a shop with a signboard something is always asked.
+        Otherwise its other questions would have the answers. Nothing is asked only where nothing can be.
         """
         thing = self.things[i]
         if thing.kind != SHOP:
             return ""
         signs = self.query.signs.get(thing.id)
-        is_called = bool(signs) or self.query.fronts.corner[i]  # also without its sort
+        is_called = bool(signs or self.query.fronts.corner[i])  # also without its sort
         is_sorted = self.is_business(i) and thing.noun != SHOP
-        able = {"": not signs, "name": self.read(i), "noun": is_sorted and is_called, "sign": signs}
-        parts = [part for part, is_able in able.items() if is_able]
-        return min(parts, key=lambda part: digest("asked", self.scene.id, thing.id, part))
+        lots = {"name": self.read(i) is not None, "sign": bool(signs), "noun": is_sorted and is_called}
+        lots["use"] = is_sorted * (_USE_LOTS if is_called else 1)
+        parts = [(part, str(n)) for part, most in lots.items() for n in range(most)]
+        return min(parts, key=lambda lot: digest("asked", self.scene.id, thing.id, *lot), default=("",))[0]
 
     @cached_property
     def on_the_wall(self) -> FloatArray:

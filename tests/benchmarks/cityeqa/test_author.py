@@ -107,10 +107,17 @@ def test_the_sort_itself_is_no_wrong_option() -> None:
 # What models say. A city in which a flower shop was proven to be found.
 
 
+class _UsesAsked(CityView):
+    """A city of whose shops no lot decides that something else is asked than what they are for."""
+
+    def asked_of(self, i: int) -> str:
+        return "use" if self.things[i].kind == "shop" else ""
+
+
 @cache
 def town() -> tuple[CityView, pa.Table]:
     """A sample city, and the candidates of one category."""
-    view = CityView(small(19, busy=False), CityRules())
+    view = _UsesAsked(small(19, busy=False), CityRules())
     table = CITY_TASKS[TASK].candidates(view)
     return view, table
 

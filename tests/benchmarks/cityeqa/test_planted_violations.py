@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.benchmarks.cityeqa.tasks import recognition
+from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.worlds.city.facts import City, CityThing
 from tests.benchmarks.cityeqa.cities import tasks_of
 from tests.benchmarks.cityeqa.test_refused import RULES, WALL, board, scene, shop
@@ -121,8 +122,9 @@ PLANTED: dict[str, tuple[City, str, str, tuple[Any, ...]]] = {
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_task_that_the_pictures_do_not_bear_is_refused_for_that(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recognition, "_lot", lambda view, i: "colour")  # elsewhere a lot decides
     facts, category, first, reason = PLANTED[name]
+    monkeypatch.setattr(recognition, "_lot", lambda view, i: "colour")  # elsewhere a lot decides
+    monkeypatch.setattr(CityView, "asked_of", lambda view, i: {LOOK: "sign", USE: "use"}.get(category, "name"))
     rows, refused = tasks_of(scene(facts), RULES, category)
     assert not [row["question"] for row in rows if " ".join(row["raw"]).startswith(first)]
     found = [

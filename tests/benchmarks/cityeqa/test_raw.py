@@ -16,6 +16,7 @@ from pipeline.benchmarks.cityeqa.extra_starts import worded
 from pipeline.benchmarks.cityeqa.query import Hop, Query, RouteLimits, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import (
     CLOSED,
+    YES_NO,
     RawQuestion,
     evened,
     in_turns,
@@ -45,9 +46,10 @@ DIRECTIONS = ("north", "east", "south", "west")
 def raw(
     number: int, answer: str, others: tuple[str, ...], kind: str = "k", even: str = "", **more: object
 ) -> RawQuestion:
-    facts = {"phrases": (Phrase("shop"),), "part": "ask_colour", "shown": (number,), "pixels_min": 1} | more
+    facts = {"phrases": (Phrase("shop"),), "part": "ask_colour", "shown": (number,), "pixels_min": 1}
+    facts |= {"operands": (f"t{number}",)} | more
     return RawQuestion(
-        kind=kind, target=number, operands=(f"t{number}",), answer=answer, others=others, answer_type=CLOSED,
+        kind=kind, target=number, answer=answer, others=others, answer_type=CLOSED,
         even=even, **facts,  # type: ignore[arg-type]
     )  # fmt: skip
 
@@ -126,6 +128,22 @@ def test_of_two_ways_round_the_rarer_answer_is_asked() -> None:
     assert {one.pair for one in kept} == {one.pair for one in raws}
     assert Counter(one.answer for one in kept) in ({"n": 2, "s": 1, "w": 1}, {"n": 1, "s": 2, "w": 1})
     assert len(kept) == 4
+
+
+def test_of_a_shop_a_true_and_a_false_use_are_asked() -> None:
+    """Of many one is right, so that who reads all of them would say no; here all answers turned round fit as well."""
+    sorts = ("bread", "money", "money", "shoes", "toys")
+    raws = [
+        raw(n, answer, YES_NO, "use", use, crossed=True, split="test", operands=(f"t{n}", use))
+        for n, own in enumerate(sorts)
+        for use in sorted({*sorts})
+        for answer in [YES_NO[own != use]]
+    ]
+    kept = evened(raws)
+    found = Counter((of, one.answer) for one in raws if one.key in kept for of in (one.target, one.even))
+    assert len(kept) == 10
+    assert {found[target, answer] for target in range(5) for answer in YES_NO} == {1}
+    assert all(found[use, "yes"] == found[use, "no"] > 0 for use in sorts)
 
 
 def test_a_kind_that_is_even_within_many_things_takes_no_more_turns() -> None:
@@ -326,18 +344,15 @@ def test_no_text_about_a_shop_tells_what_is_asked_of_it() -> None:
     raws = [raw for raw in chosen_by_lot(view) if view.things[raw.target].kind == "shop"]
     asked: dict[int, set[str]] = defaultdict(set)
     for one in raws:
-        thing, part = (
-            view.things[one.target],
-            {"name": "name", "sort": "noun", "colour of a board": "sign"}.get(one.kind),
-        )
+        of = {"name": "name", "sort": "noun", "use": "use", "colour of a board": "sign"}
+        thing, part = view.things[one.target], of.get(one.kind)
         asked[one.target] |= {part} if part else set()
         for phrase in one.phrases:
             told = {"name": phrase.name, "noun": phrase.noun == thing.noun != "shop", "sign": phrase.sign}
+            told["use"] = told["noun"] or phrase.name
             assert not told.get(view.asked_of(one.target))
-            # What a shop with a signboard, or at a corner, is for is asked of every one.
-            assert not (told["noun"] and (phrase.sign or phrase.corner))
     assert all(parts <= {view.asked_of(target)} for target, parts in asked.items())
-    assert {part for parts in asked.values() for part in parts} == {"name", "noun", "sign"}
+    assert {part for parts in asked.values() for part in parts} == {"name", "noun", "use", "sign"}
     assert any(one.kind == "name" and one.broken is None for one in raws), "several shops are of a sort"
 
 

@@ -120,7 +120,8 @@ def test_of_two_boards_beside_each_other_one_is_asked_about() -> None:
     assert len({frozenset(way) for way in ways}) == len(ways) == 2
 
 
-def test_a_shop_under_two_boards_has_no_one_board() -> None:
+def test_a_shop_under_two_boards_has_no_one_board(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CityView, "asked_of", lambda *_: "sign")  # elsewhere a lot decides
     for colour, broken in (("blue", True), ("red", False)):
         facts = city(
             WALL, shop("s", 50.0, called="Crumb"), board("a", 49.0, "CRUMB", colour="red"),
@@ -173,7 +174,11 @@ def test_a_question_of_people_in_a_category_that_is_none_and_about_what_cannot_b
     assert refusals(facts, "World Knowledge", "extent_unknown") == {("written t hid", 1.0, 0.0)}
 
 
-def test_tasks_of_people_are_called_by_nothing_that_answers_them_and_have_answers_of_their_sort() -> None:
+def test_tasks_of_people_are_called_by_nothing_that_answers_them_and_have_answers_of_their_sort(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(CityView, "asked_of", lambda *_: "")
+
     def asked(answer: str, target: str = "t") -> RawTask:
         own = {"category": "World Knowledge", "question": "What of it?", "p_obs": (50.0, 40.0, 5.0, 0.0, 0.0, 0.0)}
         return RawTask(id=answer, target=target, point=(70.0, 59.9, 0.0), answer=answer, **own)
@@ -206,6 +211,7 @@ def test_one_of_two_sorts_is_asked_of_a_vehicle_whose_colour_is_known(colour: st
 @pytest.mark.slow
 def test_ways_that_take_too_many_steps_or_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fifty are asked, and 51 alone where longer tasks are wanted."""
+    monkeypatch.setattr(CityView, "asked_of", lambda *_: "name")
     facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("v", 140.0, called="Till"), size_m=150.0)
     longer = {"steps_min": 51, "steps_max": 200}
     cases: list[tuple[int, dict[str, int], str]] = [
@@ -230,6 +236,7 @@ def test_ways_that_take_too_many_steps_or_too_few(monkeypatch: pytest.MonkeyPatc
 def test_a_chain_that_cannot_be_gone_gives_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the oracle finds no way along any chain, each start says so, and the task has none."""
     monkeypatch.setattr(Oracle, "solve", lambda *_: None)
+    monkeypatch.setattr(CityView, "asked_of", lambda *_: "name")
     facts = city(WALL, shop("s", 50.0, called="Crumb"), shop("v", 140.0, called="Till"), size_m=150.0)
     rows, refused = tasks_of(scene(facts), CityRules(raw_tasks_per_category=1), "Object Recognition")
     assert rows == []

@@ -60,7 +60,7 @@ def test_every_task_leads_to_one_thing_and_has_its_answer(rows: list[Row]) -> No
 
 
 def test_what_shops_are_for() -> None:
-    """The sixth category, in a city with more shops: as often the answer is yes as no."""
+    """The sixth category, in a city with more shops: as often the answer is yes as no, of each shop once at most."""
     city = sample("brookfield").facts
     rows, _ = tasks_of(sample("brookfield"), MORE, USES)
     for row in rows:
@@ -70,6 +70,9 @@ def test_what_shops_are_for() -> None:
     raws = {row["raw"]: row["answer"] for row in rows}
     count = Counter(raws.values())
     assert count["yes"] == count["no"] > 0
+    assert (
+        max(Counter((row["group"], row["answer"]) for row in {row["raw"]: row for row in rows}.values()).values()) == 1
+    )
 
 
 def test_categories_types_and_hops_are_there(rows: list[Row]) -> None:

@@ -438,7 +438,7 @@ USES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 
 
 class WorldKnowledge(EqaTask):
-    """Each use is asked as often of a shop that has it as of one that has not."""
+    """Each use is asked as often of a shop that has it as of one that has not, and of a shop one of each at most."""
 
     reads = "kind"
     share = 190
@@ -466,9 +466,11 @@ class WorldKnowledge(EqaTask):
                     answer_type=YES_OR_NO,
                     pixels_min=view.rules.read_pixels_min,
                     even=use,
+                    crossed=True,
                     checks=(
                         called_business(view, i),
                         rule("shows_what_it_is", float(text is not None), ">=", 1, "names"),
+                        _by_lot(view.asked_of(i), "use"),
                     ),
                     flags=name_flags(thing),
                 )
