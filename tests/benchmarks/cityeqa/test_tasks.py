@@ -297,12 +297,12 @@ def test_what_a_map_does_not_tell_is_refused_by_name() -> None:
 
 
 IN_FULL = {
-    "Object Recognition": "22 of 47: 67bc522c294d",
-    "Attribute Recognition": "12 of 65: e4671cf0bf79",
+    "Object Recognition": "10 of 43: 106617a05ab4",
+    "Attribute Recognition": "12 of 65: 5f06ffe187c0",
     "Counting": "0 of 313: bef3f93c40b0",
-    "Existence Judgement": "32 of 549: cff35f216de6",
-    "Spatial Reasoning": "23 of 267: d5637bdea6e9",
-    "World Knowledge": "12 of 66: 1cbd447d1395",
+    "Existence Judgement": "36 of 558: cfb0f44626f2",
+    "Spatial Reasoning": "23 of 212: 9ab90b4a479a",
+    "World Knowledge": "12 of 60: 25b030721020",
 }
 
 
