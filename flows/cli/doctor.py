@@ -20,9 +20,8 @@ from pipeline.core.errors import require_extra
 from pipeline.core.mirrors import is_here, named
 from pipeline.engine.config import find_published, load_config
 from pipeline.engine.inputs import list_inputs
-from pipeline.reading.doctor import ReadSummary, inspect, read_scenes
-from pipeline.reading.files import SceneRef
-from pipeline.reading.reader import Reader, folder_of
+from pipeline.reading.doctor import inspect, read_scenes
+from pipeline.reading.reader import folder_of
 from pipeline.stages.registry import STAGES
 from pipeline.worlds.registry import configured, examined, world_of
 
@@ -41,7 +40,10 @@ def doctor(roots: Sequence[str], workers: int) -> bool:
         build_tables.show_elsewhere({name: folder})
         sound &= not inspection.broken
         if refs := inspection.scenes if name in world.quick else inspection.lost:
-            read = _read_quickly(reader, folder, refs)
+            start_spinner("Reading")
+            most = min(COUNTED, int(READ_WITHIN_S / seconds_for(reader.name, READING)))
+            here = [ref for ref in refs[:most] if is_here(folder_of(folder) / ref.files[0])]
+            read = read_scenes(reader, folder, here, examined)
             stop_spinner()
             build_tables.show_read(read, len(refs))
             sound &= not read.broken
@@ -71,14 +73,6 @@ def _show_known(name: str, root: Path) -> None:
                 "Put the file there, or give it with --set known=FILE."
             )
         console.print(told)
-
-
-def _read_quickly(reader: Reader, root: Path, refs: Sequence[SceneRef]) -> ReadSummary:
-    """Scenes as they are read in half a minute, of those that need not be fetched."""
-    start_spinner("Reading")
-    most = min(COUNTED, int(READ_WITHIN_S / seconds_for(reader.name, READING)))
-    here = [ref for ref in refs[:most] if is_here(folder_of(root) / ref.files[0])]
-    return read_scenes(reader, root, here, examined)
 
 
 def _show_prospects(name: str, reader: str, root: Path, workers: int) -> None:

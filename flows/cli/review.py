@@ -365,7 +365,9 @@ def pack_of(folder: Path, benchmark: str, salt: bytes, checked: bool | None = No
     scenes = {unit: read_scene(store.get(result)) for unit, result in observed.items()}
     maps = {unit: WORLDS[scene.facts.world].top_down_map(scene) for unit, scene in scenes.items()}
     selected = _selected(folder)
-    questions = _without_removed(folder, selected)
+    tables = [removed_blind(read_table(raw)) for raw in _results(folder, "filter")]
+    removed = {number for table in tables if table is not None for number in table["id"].to_pylist()}
+    questions = [row for row in selected if row["id"] not in removed]
     checks = list(_category_checks(folder, questions, scenes, outputs.get("video", {}))) if checked else []
     if checked:
         kept = {row["id"] for row in questions}
@@ -498,13 +500,6 @@ def _results(folder: Path, stage: str) -> Iterator[bytes]:
 def _selected(folder: Path) -> list[dict[str, Any]]:
     """The questions of the newest release, with those that models guessed."""
     return [row for raw in _results(folder, "select") for row in selected_questions(read_table(raw)).to_pylist()]
-
-
-def _without_removed(folder: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of some questions that models did not guess."""
-    tables = [removed_blind(read_table(raw)) for raw in _results(folder, "filter")]
-    removed = {number for table in tables if table is not None for number in table["id"].to_pylist()}
-    return [row for row in rows if row["id"] not in removed]
 
 
 @contextmanager

@@ -80,7 +80,10 @@ class ObjectMirror:
             for name, facts in wanted.items():
                 if there.get(name) != facts:
                     self._place_empty(self.root / name, *facts)
-            _remove_empty(self.root)
+            for place, _, _ in os.walk(self.root, topdown=False):
+                if Path(place) != self.root:
+                    with suppress(OSError):  # something is in it
+                        Path(place).rmdir()
             listed = digest_of(sorted(wanted.items()))
             write_atomically(self._home / "listed", listed.encode())
         mine = replace(self, listed=listed)
@@ -273,13 +276,6 @@ def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
                 yield from _files(Path(entry.path))
             else:
                 yield Path(entry.path), entry.stat(follow_symlinks=False)
-
-
-def _remove_empty(folder: Path) -> None:
-    for place, _, _ in os.walk(folder, topdown=False):
-        if Path(place) != folder:
-            with suppress(OSError):  # something is in it
-                Path(place).rmdir()
 
 
 @contextmanager

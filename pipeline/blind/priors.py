@@ -190,7 +190,8 @@ def by_frequency(letters: Sequence[str] | None, answers: Sequence[str]) -> float
 def most_frequent(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
     """Numbers: the most frequent one, the smallest of equals. Options: the one that was right most often."""
     if items[0].options:
-        return _by_times_right(items, fold)
+        rows, (_, option) = OptionRows.of(items), codes_of([option for item in items for option in item.options])
+        return rows.score(sums_elsewhere(option, fold[rows.question], rows.right))
     values, guesses = _values(items), np.full(len(items), np.nan)
     for test in range(int(fold.max()) + 1):
         found, count = np.unique(values[fold != test], return_counts=True)
@@ -303,12 +304,6 @@ def _medians(values: FloatArray, group: IntArray, groups: int) -> FloatArray:
 
 def _names(item: BlindItem) -> tuple[str, ...]:
     return tuple(sorted(item.names.values()))
-
-
-def _by_times_right(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:
-    """Score (n,) of the option that was right most often in the other folds."""
-    rows, (_, option) = OptionRows.of(items), codes_of([option for item in items for option in item.options])
-    return rows.score(sums_elsewhere(option, fold[rows.question], rows.right))
 
 
 def _by_odds(items: Sequence[BlindItem], fold: IntArray) -> FloatArray:

@@ -334,7 +334,8 @@ def _right_least(items: Sequence[BlindItem]) -> FloatArray:
 
 def _chosen(tasks: Sequence[_Pruning], budget: float, config: PruneConfig) -> dict[str, IntArray]:
     """Task -> indices (among those that are left of it) of what goes in this round."""
-    ranked = {task.tested.task: _most_biased(task) for task in tasks}
+    # Questions are in the order of their ids, which a stable sort keeps among equals.
+    ranked = {task.tested.task: np.argsort(-task.bias, kind="stable")[: task.quota] for task in tasks}
     if budget == math.inf:
         return ranked
     size = max(config.batch, sum(len(task.left) for task in tasks) // SHARE)
@@ -347,11 +348,6 @@ def _chosen(tasks: Sequence[_Pruning], budget: float, config: PruneConfig) -> di
         task.tested.task: np.array([index for _, _, name, index in everyone if name == task.tested.task], dtype=np.intp)
         for task in tasks
     }
-
-
-def _most_biased(task: _Pruning) -> IntArray:
-    """Indices of the quota; questions are in the order of their ids, which a stable sort keeps among equals."""
-    return np.argsort(-task.bias, kind="stable")[: task.quota]
 
 
 LEFT: Final = "left"

@@ -165,13 +165,14 @@ class ArrayTask(TaskBase[A]):
         names = view.names[operands].tolist() if there.all() else [tuple(view.names[row[row >= 0]]) for row in operands]
         found = answers.verdicts()
         kept = found.broken < 0
+        nothing = pa.nulls(len(kept), pa.list_(pa.string()))
         return self._table(
             view,
             len(operands),
             id=self.ids(view, names),
             operands=lists(view.names[operands[there]], there.sum(1)),
             answer=pa.array(answers.truth, pa.string(), mask=~kept),
-            wrong=_of_kept(answers.wrong, kept),
+            wrong=nothing if answers.wrong is None else pc.if_else(pa.array(kept), answers.wrong, nothing),
             **self._in_budgets(view, operands, answers.truth, kept),
             evidence=evidence(answers.facts, answers.checks, kept),
             flags=_flags(answers, None if view.is_examined else ANNOTATED),
@@ -241,11 +242,6 @@ def _column(values: object, kind: pa.DataType, n: int) -> pa.Array:
     if not isinstance(values, pa.Array):
         return pa.array(values, kind)
     return values if values.type == kind else values.cast(kind)
-
-
-def _of_kept(wrong: pa.ListArray | None, kept: BoolArray) -> pa.Array:
-    nothing = pa.nulls(len(kept), pa.list_(pa.string()))
-    return nothing if wrong is None else pc.if_else(pa.array(kept), wrong, nothing)
 
 
 def _flags(answers: Answers, of_scene: str | None) -> pa.Array:

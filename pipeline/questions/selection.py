@@ -131,7 +131,9 @@ def select(
         (TOO_COMMON, "share"): (asked, common, "lot", "allowed"),
         (THINNED, "share"): (chosen.thinned, np.ones(len(chosen.thinned["row"]), bool), "lot", "share"),
     }
-    rejected = pa.concat_tables([_refused_before(candidates), _refused(candidates, beyond)])
+    rejected = pa.concat_tables(
+        [candidates.select(REJECTIONS.names).filter(pc.is_valid(candidates["reason"])), _refused(candidates, beyond)]
+    )
     ordered = rejected.sort_by([("task", "ascending"), ("id", "ascending")])
     return pa.concat_tables([questions, ordered], promote_options="default").select(SELECTED.names)
 
@@ -380,11 +382,6 @@ def _written(candidates: pa.Table) -> np.ndarray:
     written = np.zeros(len(flags), dtype=bool)
     written[rows.to_numpy(zero_copy_only=False)] = True
     return written
-
-
-def _refused_before(candidates: pa.Table) -> pa.Table:
-    """The candidates that are no questions, as they were refused."""
-    return candidates.select(REJECTIONS.names).filter(pc.is_valid(candidates["reason"]))
 
 
 def _refused(candidates: pa.Table, beyond: Mapping[tuple[str, str], tuple[Columns, np.ndarray, str, str]]) -> pa.Table:

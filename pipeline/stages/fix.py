@@ -36,7 +36,10 @@ def run(context: StageContext) -> bytes:
 def with_human_input(scene: AnyScene, human: HumanInput, known_to: str | None = None) -> AnyScene:
     """A scene with what people said of it; ``known_to`` is the benchmark whose published questions are given."""
     values = [e for e in human.fixes if not isinstance(e.fix, SettleDoubt)]
-    _drop(scene, human.fixes)
+    for entry in human.fixes:
+        if isinstance(entry.fix, DropScene):
+            message = f"{entry.place} leaves it out: {entry.fix.why} ({entry.fix.who}, {entry.fix.date})"
+            raise RawDataError(entry.file, DROPPED, message, "delete the fix to have it again", scene.id)
     _check(scene, values)
     world = WORLDS[scene.facts.world]
     fixes = [entry.fix for entry in values]
@@ -55,13 +58,6 @@ def with_human_input(scene: AnyScene, human: HumanInput, known_to: str | None = 
 def _known_answers_check(benchmark: Benchmark[Any, Any]) -> FromMetadata | None:
     """How its published questions are held against the data of a scene."""
     return benchmark.audit.metadata if benchmark.audit else None
-
-
-def _drop(scene: AnyScene, entries: Sequence[FixEntry]) -> None:
-    for entry in entries:
-        if isinstance(entry.fix, DropScene):
-            message = f"{entry.place} leaves it out: {entry.fix.why} ({entry.fix.who}, {entry.fix.date})"
-            raise RawDataError(entry.file, DROPPED, message, "delete the fix to have it again", scene.id)
 
 
 def _check(scene: AnyScene, entries: Sequence[FixEntry]) -> None:

@@ -90,11 +90,13 @@ def examine(path: Path, basis: ExaminationInputs) -> Examined:
     tasks, left_out = read_released(path)
     contradictions, confirmed = _examined(tasks)
     seen = _audit_tasks(tasks, contradictions, confirmed)
+    rows = [(name, str(len(seen)), needed) for name, needed in UNSUPPORTED.items()]
+    title = "Not checked: the city is no part of the release"
     listings = [
         _checks(seen, len(left_out)),
         *_faulty(seen),
         *_contradictions(contradictions),
-        _unsupported(seen),
+        ReleaseListing(title, ("unsupported", "n", "it would take"), rows, words=("it would take",), is_detail=True),
         _types(seen),
         _groups(seen),
         _priors(seen),
@@ -224,13 +226,6 @@ def _checks(seen: Sequence[_AuditedTask], left_out: int) -> ReleaseListing:
             rows.append((title, f"{n - wrong} of {n}", str(wrong or ""), str(len(seen) - n or "")))
     note = f"{left_out} rows were left out of all this; they are listed below." if left_out else ""
     return ReleaseListing("Audit of the file by itself", ("check", "holds", "differs", "unsupported"), rows, note=note)
-
-
-def _unsupported(seen: Sequence[_AuditedTask]) -> ReleaseListing:
-    """The checks that no task allows."""
-    rows = [(name, str(len(seen)), needed) for name, needed in UNSUPPORTED.items()]
-    title = "Not checked: the city is no part of the release"
-    return ReleaseListing(title, ("unsupported", "n", "it would take"), rows, words=("it would take",), is_detail=True)
 
 
 def _faulty(seen: Sequence[_AuditedTask]) -> list[ReleaseListing]:

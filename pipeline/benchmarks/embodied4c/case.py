@@ -90,15 +90,6 @@ def part(kind: str) -> str:
     return FOLDER + kind
 
 
-def _worded(kind: str, identity: tuple[str, ...], fields: Mapping[str, str]) -> str:
-    """A question in one of its wordings, which ``identity`` draws."""
-    template = load_template(part(kind))
-    wordings = (template.text, *template.also_parsed)
-    chosen = wordings[int(rng_for("wording", kind, *identity).integers(len(wordings)))]
-    text = chosen.format_map(fields)
-    return text[:1].upper() + text[1:]
-
-
 class ExamCase(Case):
     """One candidate question.
 
@@ -242,7 +233,11 @@ def pose(view: Exam, kind: str, t_s: float, operands: Iterable[str], fields: Map
     identity = (kind, f"{t_s:.2f}", *operands)
     wording = WORDINGS[kind]
     step = None if wording.step is None else view.shown.step(wording.reads, wording.step)
-    text = _worded(kind, (view.scene.id, *identity), {"precise": precise(step), **fields})
+    template = load_template(part(kind))
+    wordings = (template.text, *template.also_parsed)
+    chosen = wordings[int(rng_for("wording", kind, view.scene.id, *identity).integers(len(wordings)))]
+    text = chosen.format_map({"precise": precise(step), **fields})
+    text = text[:1].upper() + text[1:]
     from_s = begins_s(kind, t_s, view.rules, fields.get("seconds"))
     one = ExamCase(*identity, until_s=round(t_s, 3), from_s=from_s, wording=text)
     one.quantity, one.step = wording.reads, step

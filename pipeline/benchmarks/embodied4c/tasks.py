@@ -279,7 +279,10 @@ class WrittenTask(CaseTask[Exam]):
                 case.flags += [flag(ACCEPTED, form) for form in one.accepted]
                 if one.unit is not None:
                     case.fact(VALUE, "as written", float(one.answer), one.unit)
-                yield case.ask(one.answer, _written_answers(one, view.rules.written), least=0)
+                alike = [
+                    o.answer for o in view.rules.written if (o.sub_capability, o.unit) == (one.sub_capability, one.unit)
+                ]
+                yield case.ask(one.answer, [answer for answer in alike if answer != one.answer][:OTHERS], least=0)
 
     def ask_once(self, view: Exam, cases: Iterable[Case]) -> None:
         """People ask what they want."""
@@ -309,12 +312,6 @@ class AssistedExamTask(CaseTask[Exam]):
 
     def ask_once(self, view: Exam, cases: Iterable[Case]) -> None:
         """The same words at another time are another question."""
-
-
-def _written_answers(one: WrittenExam, every: Iterable[WrittenExam]) -> list[str]:
-    """Other answers that people gave to questions of the same sub-capability and unit."""
-    alike = [o.answer for o in every if (o.sub_capability, o.unit) == (one.sub_capability, one.unit)]
-    return [answer for answer in alike if answer != one.answer][:OTHERS]
 
 
 class ExamRow(NamedTuple):

@@ -85,7 +85,9 @@ class MapDrawing:
         named = self.named(row)
         inside = all(self._holds(one.place) for one in named)
         ground, canvas = (self._base[0], self._base[1].copy()) if inside else self._begun(named)
-        drawn = DrawnMap(ground, canvas, named, flown_in(row))
+        starts, ends = facts(row, "start"), facts(row, "end")
+        found = {(words, start, end): None for (words, start), (_, end) in zip(starts, ends, strict=True)}
+        drawn = DrawnMap(ground, canvas, named, [EvidenceMove(*one) for one in found])
         for one in named:
             canvas.shape(one.kind, [ground.at(one.place.footprint)], one.name)
         self._stretch(drawn, row)
@@ -157,13 +159,6 @@ class MapDrawing:
         canvas.arrow("aid", (18, 40), (18, 14), 7.0)
         canvas.text("small", (26, 24), "N", size=11)
         return ground, canvas
-
-
-def flown_in(row: Mapping[str, Any]) -> list[EvidenceMove]:
-    """The movements that the evidence tells of, in order, each once."""
-    starts, ends = facts(row, "start"), facts(row, "end")
-    found = {(words, start, end): None for (words, start), (_, end) in zip(starts, ends, strict=True)}
-    return [EvidenceMove(*one) for one in found]
 
 
 def facts(row: Mapping[str, Any], name: str) -> list[tuple[str, float]]:

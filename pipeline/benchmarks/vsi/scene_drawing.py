@@ -119,11 +119,8 @@ class SceneDrawing:
             drawn.map.shape(kind, [outline], name)
         else:
             drawn.map.dot(f"{kind} dot", outline[0], 4.5, name)
-        drawn.map.label("name", self._label_anchor(outline), name, 6.0)
+        drawn.map.label("name", np.array([outline[:, 0].mean(), outline[:, 1].min()]), name, 6.0)
         drawn.named.append(NamedBox(index, kind, shown_as, second))
-
-    def _label_anchor(self, outline: FloatArray) -> FloatArray:
-        return np.array([outline[:, 0].mean(), outline[:, 1].min()])
 
 
 def facts(row: Mapping[str, Any], name: str) -> list[tuple[str, float]]:

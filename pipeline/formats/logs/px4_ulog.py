@@ -69,6 +69,7 @@ class PX4Ulog:
         for name, positions in POSITIONS.items():
             if name in recording.topics and (log := positions(name, recording.topics)):
                 attitude = _attitude(recording.topics)
+                kinds = column(recording.topics[STATUS], "system_type") if STATUS in recording.topics else None
                 return (
                     replace(
                         log,
@@ -79,16 +80,10 @@ class PX4Ulog:
                         on_ground=_on_ground(recording.topics),
                         heights=_heights(recording.topics),
                         findings=found + log.findings,
-                        grounded=_grounded(recording.topics),
+                        grounded=None if kinds is None else only_grounded(kinds),
                     ),
                 )
         raise no_position(path, ", ".join(POSITIONS))
-
-
-def _grounded(topics: Topics) -> str | None:
-    """Why the vehicle cannot have flown: its kind, all the time; None: it may have flown."""
-    kinds = column(topics[STATUS], "system_type") if STATUS in topics else None
-    return None if kinds is None else only_grounded(kinds)
 
 
 def _on_ground(topics: Topics) -> Series | None:

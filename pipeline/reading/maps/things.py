@@ -290,6 +290,7 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
         foot, high = raised, high - raised
     height, base, top = _finite(high), _finite(foot), _finite(placed.top_m[i])
     facing = _number(feature.tags.get("facing_deg"))
+    value = _number(next((feature.tags[k] for k in ("building:levels", "levels") if k in feature.tags), None))
     return CityThing(
         id=_id(feature, outline, kind, nth),
         kind=kind,
@@ -305,7 +306,7 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
         height_m=height,
         base_m=base,
         top_m=top,
-        levels=_levels(feature),
+        levels=value if value is not None and 0 < value <= LEVELS_MAX else None,
         traits=traits_of(feature.tags, kind, noun),
         center=(round(center[0], _DECIMALS) + 0.0, round(center[1], _DECIMALS) + 0.0),
         radius_m=round(radius, _DECIMALS),
@@ -404,11 +405,6 @@ def _word(rgb: tuple[int, int, int] | None) -> str | None:
         return None
     fits = margins(np.array([rgb], dtype=np.float64))
     return next((word for word, margin in fits.items() if margin[0] >= COLOUR_MARGIN), None)
-
-
-def _levels(feature: Feature) -> float | None:
-    value = _number(next((feature.tags[k] for k in ("building:levels", "levels") if k in feature.tags), None))
-    return value if value is not None and 0 < value <= LEVELS_MAX else None
 
 
 def _number(text: str | None) -> float | None:

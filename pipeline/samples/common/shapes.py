@@ -98,7 +98,10 @@ def round_shape(
         vertices[..., other] = middle[other] + radii[:, None] * ring[:, k] * radius[other]
     vertices[..., axis] = (low[axis] + heights * (high[axis] - low[axis]))[:, None]
     faces, sides, levels = _lathe(radii == 0, len(ring))
-    outward = _outward(ring, radius[b], radius[c])[sides]
+    stretched = ring * [radius[b], radius[c]]
+    step = np.roll(stretched, -1, axis=0) - np.roll(stretched, 1, axis=0)
+    normal = np.column_stack([step[:, 1], -step[:, 0]])
+    outward = (normal / _length(normal))[sides]
     normals = np.empty((len(faces), 3, 3))
     normals[..., b] = outward[..., 0] * slopes[levels, None, 0]
     normals[..., c] = outward[..., 1] * slopes[levels, None, 0]
@@ -186,14 +189,6 @@ def _lathe(
     levels = np.tile(level, 2)
     whole = (faces != np.roll(faces, 1, axis=1)).all(1)
     return faces[whole], corners[whole], levels[whole]
-
-
-def _outward(ring: Ring, across: float, along: float) -> FloatArray:
-    """Normals (sides, 2) of the ring stretched to half lengths ``across`` and ``along``."""
-    stretched = ring * [across, along]
-    step = np.roll(stretched, -1, axis=0) - np.roll(stretched, 1, axis=0)
-    normal = np.column_stack([step[:, 1], -step[:, 0]])
-    return normal / _length(normal)
 
 
 def _fine(

@@ -74,7 +74,8 @@ class RoomRenderer:
         self, pose: FloatArray, lens: Lens, rows: slice
     ) -> tuple[IntArray, npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Face and depth of each pixel of some rows, row by row, and the direction of its ray."""
-        x, y = _pixel_directions(lens)
+        x = ((np.arange(lens.width) - lens.cx) / lens.fx).astype(np.float32)
+        y = ((np.arange(lens.height) - lens.cy) / lens.fy).astype(np.float32)
         turn = pose[:3, :3].astype(np.float32)
         rays = np.empty((len(y[rows]), lens.width, 6), dtype=np.float32)
         rays[..., :3] = pose[:3, 3]
@@ -82,12 +83,6 @@ class RoomRenderer:
             rays[..., 3 + axis] = turn[axis, 0] * x + (turn[axis, 1] * y[rows] + turn[axis, 2])[:, None]
         flat = rays.reshape(-1, 6)
         return (*self._scene.first(flat), flat[:, 3:])
-
-
-def _pixel_directions(lens: Lens) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Rays of the pixels in camera axes, of length 1 along z: x (w,) of the columns and y (h,) of the rows."""
-    x, y = (np.arange(lens.width) - lens.cx) / lens.fx, (np.arange(lens.height) - lens.cy) / lens.fy
-    return x.astype(np.float32), y.astype(np.float32)
 
 
 def _looks(look: SurfaceLook) -> npt.NDArray[np.float32]:

@@ -54,7 +54,11 @@ _LABELS: Final = load_table("samples/scannet_labels")
 
 def write_tables(root: Path, plans: tuple[RoomPlan, ...]) -> None:
     """Writes the label table and the validation split."""
-    write_atomically(root / "scannetv2-labels.combined.tsv", _label_table())
+    rows = ["\t".join(_LABEL_COLUMNS)]
+    for raw, (number, category, nyu40, eigen13, nyu, nyu_name, eigen, mpcat, mpcat_index) in _LABELS.items():
+        filled = [number, raw, category, 0, nyu40, eigen13, nyu, nyu_name, eigen, *[""] * 6, mpcat, mpcat_index]
+        rows.append("\t".join(map(str, filled)))
+    write_atomically(root / "scannetv2-labels.combined.tsv", lines_bytes(rows))
     write_atomically(root / "scannetv2_val.txt", lines_bytes(sorted(plan.name for plan in plans)))
 
 
@@ -193,12 +197,3 @@ def _padded(lens: Lens) -> FloatArray:
     out = np.eye(4)
     out[:3, :3] = lens.matrix()
     return out
-
-
-def _label_table() -> bytes:
-    """The label table: the public columns; those that nothing here depends on are empty."""
-    rows = ["\t".join(_LABEL_COLUMNS)]
-    for raw, (number, category, nyu40, eigen13, nyu, nyu_name, eigen, mpcat, mpcat_index) in _LABELS.items():
-        filled = [number, raw, category, 0, nyu40, eigen13, nyu, nyu_name, eigen, *[""] * 6, mpcat, mpcat_index]
-        rows.append("\t".join(map(str, filled)))
-    return lines_bytes(rows)

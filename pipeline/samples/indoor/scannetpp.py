@@ -64,7 +64,9 @@ def write_scan(root: Path, plan: RoomPlan) -> SceneTruth:
     names = [f"frame_{i:06d}" for i in range(frames)]
     times = [i / plan.fps for i in range(frames)]
     write_atomically(folder / "iphone" / "rgb.mp4", video.finish())
-    write_atomically(folder / "iphone" / "depth.bin", _deflated(depth))
+    # One raw deflate stream, which prepare_iphone_data.py tries first.
+    packer = zlib.compressobj(6, zlib.DEFLATED, -zlib.MAX_WBITS)
+    write_atomically(folder / "iphone" / "depth.bin", packer.compress(depth.astype("<f4").tobytes()) + packer.flush())
     records = dict(zip(names, _records(made.world_T_camera, times), strict=True))
     write_atomically(folder / "iphone" / "pose_intrinsic_imu.json", json_bytes(records))
     return truth_of(made, pixels, COLOR.width * COLOR.height, times, names)
@@ -74,12 +76,6 @@ def _measured(depth_m: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Depth as the phone stores it: rounded, 0 where too far."""
     rounded = np.rint(depth_m / DEPTH_STEP_M) * DEPTH_STEP_M
     return np.where(depth_m <= DEPTH_RANGE_M, rounded, 0.0).astype(np.float32)
-
-
-def _deflated(depth: npt.NDArray[np.float32]) -> bytes:
-    """All frames as one raw deflate stream, which prepare_iphone_data.py tries first."""
-    packer = zlib.compressobj(6, zlib.DEFLATED, -zlib.MAX_WBITS)
-    return packer.compress(depth.astype("<f4").tobytes()) + packer.flush()
 
 
 def _annotation(name: str, room: FurnishedRoom) -> dict[str, Any]:

@@ -93,7 +93,11 @@ def truth_of(
             ObjectTruth(
                 label=label,
                 index=i,
-                box=box_truth(boxes, i),
+                box=OrientedBox(
+                    center=boxes.center[i].round(DECIMALS).tolist(),
+                    lengths=(2 * boxes.half[i]).round(DECIMALS).tolist(),
+                    axes=boxes.axes[i].round(DECIMALS).tolist(),
+                ),
                 pixels=tuple((int(f), int(pixels[f, i])) for f in frames),
                 first_frame=first,
                 first_s=None if first is None else times_s[first],
@@ -117,15 +121,6 @@ def truth_of(
         image_pixels=image_pixels,
         turn_deg=TURN_BY_SKY[plan.sky],
         routes=find_routes(labels, boxes, room.floor, np.asarray(passes.any(0))),
-    )
-
-
-def box_truth(boxes: Boxes, index: int) -> OrientedBox:
-    """One of the boxes in the schema."""
-    return OrientedBox(
-        center=boxes.center[index].round(DECIMALS).tolist(),
-        lengths=(2 * boxes.half[index]).round(DECIMALS).tolist(),
-        axes=boxes.axes[index].round(DECIMALS).tolist(),
     )
 
 

@@ -33,7 +33,6 @@ from pipeline.benchmarks.embodied4c.case import (
     sector,
     words,
 )
-from pipeline.core.arrays import BoolArray
 
 # Words for a side of the gripper, as the robot looks -> axis and sign of what lies there.
 SIDES: Final = {
@@ -171,14 +170,9 @@ def count(view: ArmExam) -> Iterator[ExamCase]:
             off = sign * flat[members, axis]
             one.require("near_side_border", float(np.abs(off).min()), ">=", GAP_MIN_CM, "cm")
             one.traits = (*label.values(), side)
-            yield number(_counting(view, one, index, members), float((off > 0).sum()), "", int(members.sum()))
-
-
-def _counting(view: ArmExam, one: ExamCase, index: int, counted: BoolArray) -> ExamCase:
-    """The case, with what it counts named: each of them is in the picture."""
-    for row in np.flatnonzero(counted).tolist():
-        name_thing(view, one, row, index)
-    return one
+            for row in np.flatnonzero(members).tolist():
+                name_thing(view, one, row, index)
+            yield number(one, float((off > 0).sum()), "", int(members.sum()))
 
 
 SIZES_APART_PX: Final = 2.0  # in a drawn film, whose edges are drawn to half a pixel

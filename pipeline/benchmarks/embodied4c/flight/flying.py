@@ -54,7 +54,8 @@ def distance_home(view: FlightExam) -> Iterator[ExamCase]:
         yield number(one, away, "m")
         height = float(view.flight.height_m[index])
         one = case(view, "air_dt_height", second)
-        _above_takeoff(view, one)
+        # A log that begins in the air does not say how high the place of take-off is.
+        one.require("takeoff_unknown", float(view.flight.heights_from_start), "<=", 0, "logs")
         one.require("too_near", height, ">=", 5.0, "m")
         yield number(one, height, "m")
 
@@ -207,11 +208,6 @@ def _from_begin_m(view: FlightExam, one: ExamCase, index: int) -> float:
     """Over ground, from where the drone was when the case's video begins; NaN where that is not known."""
     before = view.flight.index(one.from_s or 0.0)
     return np.nan if before is None else float(np.hypot(*(view.flight.enu_m[index] - view.flight.enu_m[before])[:2]))
-
-
-def _above_takeoff(view: FlightExam, one: ExamCase) -> None:
-    """That the heights count from the place of take-off: a log that begins in the air says nothing of that."""
-    one.require("takeoff_unknown", float(view.flight.heights_from_start), "<=", 0, "logs")
 
 
 def _as_stated(view: FlightExam, one: ExamCase, index: int) -> None:

@@ -105,7 +105,10 @@ class RoutePlanning(ArrayTask[ScanView]):
         if view not in _FORMED and view.rules.routes_by_people:
             _FORMED[view] = RouteBatch(self._written_operands(view, self._width(view)), 0, 0)
         if view not in _FORMED:
-            among = self._sampler(view)
+            unique = view.usable("unique")  # a quarter of all: each is two routes, and these may go on
+            among = CandidateSampler(
+                (view.scene.id, self.name), view.categories, unique, unique, 2, ordered=True, most=MOST // 4
+            )
             start, facing, passed = among.tuples().T
             width = self._width(view)
             turn_first = _filled(np.stack([start, facing, passed], axis=1), width)
@@ -116,13 +119,6 @@ class RoutePlanning(ArrayTask[ScanView]):
             _, first = np.unique(found, axis=0, return_index=True)
             _FORMED[view] = RouteBatch(found[np.sort(first)], len(short) + len(longer), 2 * among.total + all_longer)
         return _FORMED[view]
-
-    def _sampler(self, view: ScanView) -> CandidateSampler:
-        """Start and two others: a quarter of all, since each is two routes, and these may go on."""
-        unique = view.usable("unique")
-        return CandidateSampler(
-            (view.scene.id, self.name), view.categories, unique, unique, 2, ordered=True, most=MOST // 4
-        )
 
     def _one_further(self, view: ScanView, short: IntArray, among: CandidateSampler) -> tuple[IntArray, int]:
         """Continuations of the routes that can be walked, and how many there are in all.
@@ -162,6 +158,7 @@ class RoutePlanning(ArrayTask[ScanView]):
             if view.scene.facts.room.seen_floor is None
             else (check("floor_not_seen", -_row_minimum(-unseen), "<=", 0.0, "m"),)
         )
+        written = self._written_operands(view, operands.shape[1])
         return Answers(
             truth=truth,
             checks=(
@@ -186,7 +183,7 @@ class RoutePlanning(ArrayTask[ScanView]):
                     Fact("leg", np.where(passed >= 0, names[passed], "none"), length[:, leg], "m"),
                 )
             ),
-            flags=np.where(self._is_written(view, operands), WRITTEN, "").astype(object),
+            flags=np.where((operands[:, None] == written[None]).all(2).any(1), WRITTEN, "").astype(object),
             wrong=None if wrong is None else lists(_sequences(turns.shape[1])[1][np.nonzero(wrong)[1]], wrong.sum(1)),
         )
 
@@ -247,7 +244,7 @@ class RoutePlanning(ArrayTask[ScanView]):
     def _written(self, view: ScanView) -> dict[tuple[str, ...], Route]:
         """Routes written by people by their operands, if those are all unique here."""
         usable = {str(view.categories[i]) for i in view.usable("unique")}
-        routes = {route_operands(route): route for route in view.scene.facts.routes}
+        routes = {(route.start, route.facing, *route.passed): route for route in view.scene.facts.routes}
         return {names: route for names, route in routes.items() if usable.issuperset(names)}
 
     def _width(self, view: ScanView) -> int:
@@ -259,10 +256,6 @@ class RoutePlanning(ArrayTask[ScanView]):
         for row, names in zip(rows, self._written(view), strict=True):
             row[: len(names)] = [view.index[name] for name in names]
         return rows
-
-    def _is_written(self, view: ScanView, operands: IntArray) -> BoolArray:
-        written = self._written_operands(view, operands.shape[1])
-        return (operands[:, None] == written[None]).all(2).any(1)
 
     def _agreement(self, view: ScanView, operands: IntArray, truth: StrArray) -> FloatArray:
         """1 where no person wrote the route, or wrote the same turns; else 0."""
@@ -283,11 +276,6 @@ def route_names(view: ScanView) -> tuple[str, ...]:
 def _filled(operands: IntArray, width: int) -> IntArray:
     """Rows (n, k) filled up with -1 to ``width``."""
     return np.pad(operands, ((0, 0), (0, width - operands.shape[1])), constant_values=-1)
-
-
-def route_operands(route: Route) -> tuple[str, ...]:
-    """Operands of a route written by a person."""
-    return (route.start, route.facing, *route.passed)
 
 
 def _turn_names(turns: FloatArray) -> StrArray:

@@ -243,7 +243,9 @@ class _Labels:
         if poses is not None:
             kept &= self.frame < len(poses.place_m)
         frame, numbers = self.frame[kept], self.numbers[kept]
-        place_m, ahead = _in_body(numbers)
+        turn, place = numbers[:, 13], numbers[:, 10:13]
+        ahead = np.stack([np.cos(turn), np.zeros(len(turn)), -np.sin(turn)], axis=-1)
+        place_m, ahead = place @ BODY_FROM_CAMERA.T + 0.0, ahead @ BODY_FROM_CAMERA.T + 0.0
         if poses is not None:
             place_m = rotated(poses.axes[frame], place_m) + poses.place_m[frame]
             ahead = rotated(poses.axes[frame], ahead)
@@ -277,14 +279,6 @@ def _label(fields: list[str]) -> tuple[int, str, str, list[float]] | None:
         return None
     usable = 0 <= frame < tracking.LASTS_MAX_S * RATE_HZ and track >= 0 and bool(np.isfinite(numbers).all())
     return (frame, str(track), fields[2], numbers) if usable else None
-
-
-def _in_body(numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Places (R, 3) and directions (R, 3) of labels about the camera: ahead, left, up."""
-    turn = numbers[:, 13]
-    place = numbers[:, 10:13]
-    ahead = np.stack([np.cos(turn), np.zeros(len(turn)), -np.sin(turn)], axis=-1)
-    return place @ BODY_FROM_CAMERA.T + 0.0, ahead @ BODY_FROM_CAMERA.T + 0.0
 
 
 def _ego(poses: CameraPoses) -> Ego:
