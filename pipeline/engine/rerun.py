@@ -109,20 +109,6 @@ def check_fit(
     ``planner`` plans what that build would run. Those of a stage that never ran at all are told elsewhere.
     """
     outputs: dict[str, Mapping[str, Result | None]] = {}
-    behind = _older_results_message(stage, stages, config)
-    for name in (name for name in stages if name in behind):
-        steps = planner.plan(stages[name], outputs)
-        there = {unit for (of, unit), entry in previous.items() if of == name and entry.output}
-        whys = Counter(why for unit, step in steps.items() if (why := _why_outdated(step)))
-        if gone := len(there - steps.keys()):
-            whys[_GONE] = gone
-        if whys and previous:
-            raise ConfigError(_stale(stage.name, name, whys, len(steps.keys() | there), is_build=set(steps) == {WHOLE}))
-        outputs[name] = known_results(steps)
-
-
-def _older_results_message(stage: Stage, stages: Mapping[str, Stage], config: BuildConfig) -> set[str]:
-    """The stages whose results a stage takes, and those whose results these take."""
     behind: set[str] = set()
     todo = [stage]
     while todo:
@@ -132,7 +118,15 @@ def _older_results_message(stage: Stage, stages: Mapping[str, Stage], config: Bu
             if source is not None and source not in behind:
                 behind.add(source)
                 todo.append(stages[source])
-    return behind
+    for name in (name for name in stages if name in behind):
+        steps = planner.plan(stages[name], outputs)
+        there = {unit for (of, unit), entry in previous.items() if of == name and entry.output}
+        whys = Counter(why for unit, step in steps.items() if (why := _why_outdated(step)))
+        if gone := len(there - steps.keys()):
+            whys[_GONE] = gone
+        if whys and previous:
+            raise ConfigError(_stale(stage.name, name, whys, len(steps.keys() | there), is_build=set(steps) == {WHOLE}))
+        outputs[name] = known_results(steps)
 
 
 def _why_outdated(step: Step) -> str | None:

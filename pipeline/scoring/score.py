@@ -135,7 +135,12 @@ def _text(reply: str | float) -> str:
 def _steps(row: PredictionRow | None, question: Published, found: dict[str, list[str]]) -> FloatArray | None:
     if row is None or row.steps is None:
         return None
-    if not _are_poses(row.steps):
+    if not (
+        isinstance(row.steps, list)
+        and len(row.steps) > 0
+        and all(isinstance(pose, list) and len(pose) == 6 for pose in row.steps)
+        and all(type(x) in {int, float} and math.isfinite(x) for pose in row.steps for x in pose)
+    ):
         found["bad_steps"].append(str(question.id))
         return None
     return np.array(row.steps, dtype=np.float64)
@@ -147,15 +152,6 @@ def _views(log: Any) -> FloatArray | None:
     views = [[row.get(key) for key in ("yaw", "pitch", "zoom")] for row in rows if isinstance(row, dict)]
     numbers = all(isinstance(x, int | float) and math.isfinite(x) for view in views for x in view)
     return np.array(views, dtype=np.float64) if views and numbers and len(views) == len(rows) else None
-
-
-def _are_poses(steps: Any) -> bool:
-    return (
-        isinstance(steps, list)
-        and len(steps) > 0
-        and all(isinstance(pose, list) and len(pose) == 6 for pose in steps)
-        and all(type(x) in {int, float} and math.isfinite(x) for pose in steps for x in pose)
-    )
 
 
 class Split(NamedTuple):

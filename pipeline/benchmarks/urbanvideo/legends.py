@@ -120,19 +120,15 @@ def _picture(options: list[str]) -> bytes:
     for number, (option, grid) in enumerate(zip(options, grids, strict=True)):
         left = _MAP_GAP + number * (side + _MAP_GAP)
         draw.text((left + side / 2, _TITLE / 2), option.partition(".")[0], fill=_MAP_INK, font=font, anchor="mm")
-        _draw_map(draw, grid, left, font)
+        for row, cells in enumerate(grid):
+            for column, mark in enumerate(cells):
+                x, y = left + column * _CELL, _TITLE + row * _CELL
+                draw.rectangle((x, y, x + _CELL, y + _CELL), outline=_GRID)
+                middle = (x + _CELL / 2, y + _CELL / 2)
+                if mark == "*":
+                    draw.circle(middle, _CELL / 6, fill=_PATH)
+                elif mark in _COLOURS or re.fullmatch(r"\d", mark):
+                    draw.rectangle((x + 3, y + 3, x + _CELL - 3, y + _CELL - 3), fill=_COLOURS.get(mark, _LANDMARK))
+                    ink = _MAP_INK if mark.isdigit() else "white"
+                    draw.text(middle, mark, fill=ink, font=font, anchor="mm")
     return as_png(picture)
-
-
-def _draw_map(draw: ImageDraw.ImageDraw, grid: list[str], left: int, font: _Font) -> None:
-    for row, cells in enumerate(grid):
-        for column, mark in enumerate(cells):
-            x, y = left + column * _CELL, _TITLE + row * _CELL
-            draw.rectangle((x, y, x + _CELL, y + _CELL), outline=_GRID)
-            middle = (x + _CELL / 2, y + _CELL / 2)
-            if mark == "*":
-                draw.circle(middle, _CELL / 6, fill=_PATH)
-            elif mark in _COLOURS or re.fullmatch(r"\d", mark):
-                draw.rectangle((x + 3, y + 3, x + _CELL - 3, y + _CELL - 3), fill=_COLOURS.get(mark, _LANDMARK))
-                ink = _MAP_INK if mark.isdigit() else "white"
-                draw.text(middle, mark, fill=ink, font=font, anchor="mm")
