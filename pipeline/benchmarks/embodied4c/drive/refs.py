@@ -6,7 +6,7 @@ A thing is the nearest of a kind, all around or on one side of us. Cases know wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -234,3 +234,12 @@ def named(view: DriveExam, *, sides: bool = True) -> Iterator[tuple[int, ObjectR
     for moment in range(len(view.moments)):
         for ref in refs(view, moment, sides=sides):
             yield moment, ref
+
+
+def cases_about(
+    view: DriveExam, kind: str, of: Collection[str] = KINDS, *, sides: bool = True
+) -> Iterator[tuple[ExamCase, ObjectReference, int]]:
+    """A case of a kind about each thing that can be spoken of and is one ``of`` some kinds; the thing; its moment."""
+    for moment, ref in named(view, sides=sides):
+        if ref.kind in of:
+            yield case(view, kind, moment, (ref.key,), ref, thing=ref.in_words), ref, moment

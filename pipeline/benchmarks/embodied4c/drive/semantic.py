@@ -22,6 +22,7 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     ObjectReference,
     all_sure,
     case,
+    cases_about,
     mark,
     mark_all,
     name_actor,
@@ -147,10 +148,7 @@ def parked_or_moving(view: DriveExam) -> Iterator[ExamCase]:
 
     It does so both around the moment and in what the film shows up to it.
     """
-    for moment, ref in named(view):
-        if ref.kind in FURNITURE:
-            continue
-        one = case(view, "st_motion", moment, (ref.key,), ref, thing=ref.in_words)
+    for one, ref, moment in cases_about(view, "st_motion", KINDS.keys() - FURNITURE):
         index = int(view.moments[moment])
         velocity = np.stack([view.velocity_mps[ref.actor, index, :2], view.short_velocity_mps[ref.actor, moment]])
         speed = np.hypot(*velocity.T)

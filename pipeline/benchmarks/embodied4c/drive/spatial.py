@@ -17,11 +17,11 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     ObjectReference,
     all_sure,
     case,
+    cases_about,
     kinds_of,
     mark,
     mark_all,
     name_actor,
-    named,
     needs_gap,
     needs_outline,
     of_kind,
@@ -41,9 +41,8 @@ LANE_SHARE_MIN: Final = 0.8  # of a vehicle in its lane: half of a car, and two 
 
 def bearing(view: DriveExam) -> Iterator[ExamCase]:
     """LC: in which eighth around us a thing lies."""
-    for moment, ref in named(view, sides=False):
+    for one, ref, moment in cases_about(view, "lc_sector", sides=False):
         angle = float(view.off_deg[ref.actor, moment])
-        one = case(view, "lc_sector", moment, (ref.key,), ref, thing=ref.in_words)
         eighth, to_border = sector(angle, 8)
         one.fact("bearing", ref.words, angle, "deg")
         one.require("near_side_border", to_border, ">=", view.rules.side_margin_deg / 2, "deg")
@@ -89,8 +88,7 @@ def lane_of(view: DriveExam) -> Iterator[ExamCase]:
 
 def distance(view: DriveExam) -> Iterator[ExamCase]:
     """DT: from us to the nearest surface of a thing."""
-    for moment, ref in named(view):
-        one = case(view, "dt_near", moment, (ref.key,), ref, thing=ref.in_words)
+    for one, ref, moment in cases_about(view, "dt_near"):
         one.require("too_near", ref.gap_m, ">=", view.rules.distance_min_m, "m")
         needs_gap(view, one, moment, ref.gap_m, ref)
         mark_all(view, one, ref)
@@ -128,11 +126,8 @@ def _gaps(view: DriveExam, moment: int) -> dict[int, FloatArray]:
 
 def heading(view: DriveExam) -> Iterator[ExamCase]:
     """OR: the angle between a vehicle's heading and ours."""
-    for moment, ref in named(view):
-        if ref.kind not in LONG:
-            continue
+    for one, ref, moment in cases_about(view, "or_heading", LONG):
         off = abs(float(view.heading_deg[ref.actor, view.moments[moment]]))
-        one = case(view, "or_heading", moment, (ref.key,), ref, thing=ref.in_words)
         needs_outline(view, one, ref)
         one.require("angle_too_small", off, ">=", view.rules.turn_min_deg * 4, "deg")
         mark_all(view, one, ref)
@@ -141,11 +136,8 @@ def heading(view: DriveExam) -> Iterator[ExamCase]:
 
 def facing(view: DriveExam) -> Iterator[ExamCase]:
     """OR: whether a vehicle heads as we do, against us, or across, and then to which side."""
-    for moment, ref in named(view):
-        if ref.kind not in LONG:
-            continue
+    for one, ref, moment in cases_about(view, "or_facing", LONG):
         turn = float(view.heading_deg[ref.actor, view.moments[moment]])
-        one = case(view, "or_facing", moment, (ref.key,), ref, thing=ref.in_words)
         needs_outline(view, one, ref)
         one.base = abs(turn)
         quarter, to_border = sector(turn, 4)
@@ -160,12 +152,9 @@ def ground_under(view: DriveExam) -> Iterator[ExamCase]:
         return
     roads = shapely.unary_union([_polygon(line) for line in view.facts.drivable])
     crossings = shapely.unary_union([_polygon(line.outline) for line in view.facts.crossings])
-    for moment, ref in named(view):
-        if ref.kind not in PEOPLE | VEHICLES | {MOTOR_VEHICLE}:
-            continue
+    for one, ref, moment in cases_about(view, "tp_ground", PEOPLE | VEHICLES | {MOTOR_VEHICLE}):
         index = int(view.moments[moment])
         at = shapely.Point(view.place_m[ref.actor, index, :2])
-        one = case(view, "tp_ground", moment, (ref.key,), ref, thing=ref.in_words)
         # A vehicle that is on two of them is on neither; people stand on a point, but a dot hides a border under it.
         is_dot = view.scene.video is None and bool(view.drawn_marks(index).is_dot[ref.actor])
         at_point = is_dot or ref.kind in PEOPLE
@@ -187,7 +176,7 @@ def neighbour(view: DriveExam) -> Iterator[ExamCase]:
         return
     users = np.isin(view.categories.astype(str), sorted(ROAD_USERS))
     apart = [_gaps(view, moment) for moment in range(len(view.moments))]
-    for moment, ref in named(view):
+    for one, ref, moment in cases_about(view, "tp_next"):
         index = int(view.moments[moment])
         gap = np.where(view.there[:, moment] & users, apart[moment][ref.actor], np.inf)
         gap[ref.actor] = np.inf
@@ -196,7 +185,6 @@ def neighbour(view: DriveExam) -> Iterator[ExamCase]:
         actor = int(gap.argmin())
         category = str(view.categories[actor])
         second = float(np.where(view.categories != category, gap, np.inf).min())
-        one = case(view, "tp_next", moment, (ref.key,), ref, thing=ref.in_words)
         name_actor(view, one, f"the road user next to {ref.words}", actor, moment, ROAD_USERS)
         for measure in (all_sure(view, users, moment), *seen_rules(view, actor, moment)):
             one.measured(measure)

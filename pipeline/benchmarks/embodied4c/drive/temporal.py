@@ -17,10 +17,10 @@ from pipeline.benchmarks.embodied4c.drive.refs import (
     MOTOR_VEHICLE,
     RADII_M,
     case,
+    cases_about,
     kinds_of,
     mark,
     mark_all,
-    named,
     needs_gap,
     of_kind,
     plural,
@@ -46,11 +46,8 @@ def own_speed(view: DriveExam) -> Iterator[ExamCase]:
 
 def speed(view: DriveExam) -> Iterator[ExamCase]:
     """M/T: the speed of another over ground."""
-    for moment, ref in named(view):
-        if ref.kind not in LONG:
-            continue
+    for one, ref, moment in cases_about(view, "mt_speed", LONG):
         kmh = float(view.moving_mps[ref.actor, moment]) * KMH
-        one = case(view, "mt_speed", moment, (ref.key,), ref, thing=ref.in_words)
         one.require("too_slow", kmh, ">=", view.rules.speed_min_kmh, "km/h")
         steady_speed(one, kmh, float(view.short_mps[ref.actor, moment]) * KMH, view.rules.speed_off_max)
         mark_all(view, one, ref)
@@ -215,12 +212,11 @@ def stopping(view: DriveExam) -> Iterator[ExamCase]:
 
 def time_to(view: DriveExam) -> Iterator[ExamCase]:
     """CS: how long we would need to what stands ahead at our present speed, if both went on as now."""
-    for moment, ref in named(view):
-        if not ref.side.startswith("ahead") or ref.kind not in STANDS_AHEAD:
+    for one, ref, moment in cases_about(view, "cs_time_to", STANDS_AHEAD):
+        if not ref.side.startswith("ahead"):
             continue
         index = int(view.moments[moment])
         speed = float(view.ego_speed_mps[index])
-        one = case(view, "cs_time_to", moment, (ref.key,), ref, thing=ref.in_words)
         one.require("too_slow", speed * KMH, ">=", view.rules.speed_min_kmh, "km/h")
         one.require("too_near", ref.gap_m, ">=", view.rules.distance_min_m, "m")
         needs_gap(view, one, moment, ref.gap_m, ref)
