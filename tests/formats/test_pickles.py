@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.core.errors import FormatError
-from pipeline.formats.pickled import PickledRecord
-from pipeline.formats.pickles import DEPTH_MAX, read_pickle
+from pipeline.formats.pickles import DEPTH_MAX, PickledRecord, read_pickle
 
 DEMO = ("rlbench.demo.Demo", "rlbench.backend.observation.Observation")
 FINDINGS = {"foreign_pickle", "bad_pickle", "truncated_pickle", "pickle_too_large", "pickle_too_deep"}

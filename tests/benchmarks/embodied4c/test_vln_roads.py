@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.benchmarks.embodied4c.vln.logs import Trial, trial_of_drive
-from pipeline.benchmarks.embodied4c.vln.roads import NEAREST, KnownRoads
+from pipeline.benchmarks.embodied4c.vln.logs import NEAREST, KnownRoads, Trial, trial_of_drive
 from pipeline.benchmarks.embodied4c.vln.rules import checked
 from pipeline.benchmarks.embodied4c.vln.specification import specifications
 from pipeline.core.errors import ConfigError

@@ -23,8 +23,7 @@ from pipeline.core.findings import Findings, doubt, note
 from pipeline.core.quantized_series import pack
 from pipeline.core.schema import Video
 from pipeline.formats.images import color_file, size_of
-from pipeline.formats.pickled import PickledRecord
-from pipeline.formats.pickles import read_pickle
+from pipeline.formats.pickles import PickledRecord, read_pickle
 from pipeline.reading.files import SceneFiles, SceneRef
 from pipeline.reading.folders import RENAME, FolderReader, check_scene_name, digest_files
 from pipeline.reading.footage import Footage

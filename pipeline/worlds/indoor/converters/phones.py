@@ -47,8 +47,7 @@ class StrayScanner(Converter):
     def capture(self, place: Path) -> Capture:
         """See `Converter.capture`."""
         clock, number, pose = _odometry(place / "odometry.csv")
-        matrix = numbers_of(place / "camera_matrix.csv", 9).reshape(3, 3)
-        lens = pinhole_of(matrix)
+        lens = pinhole_of(numbers_of(place / "camera_matrix.csv", 9).reshape(3, 3))
         film = place / "rgb.mp4"
         if not film.is_file():
             raise RawDataError(film, "missing_file", "there is no such file", "copy the whole recording")

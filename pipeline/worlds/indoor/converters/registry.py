@@ -7,14 +7,13 @@ from typing import Final
 
 from pipeline.worlds.indoor.converters.aria_digital_twin import AriaDigitalTwin
 from pipeline.worlds.indoor.converters.capture import Converter
-from pipeline.worlds.indoor.converters.embodiedscan import EmbodiedScan
 from pipeline.worlds.indoor.converters.hypersim import Hypersim
 from pipeline.worlds.indoor.converters.phones import Polycam, Record3D, StrayScanner
 from pipeline.worlds.indoor.converters.photographs import Colmap, Nerfstudio
 from pipeline.worlds.indoor.converters.procthor import ProcThor
 from pipeline.worlds.indoor.converters.rgbd import ExportedFrames, SevenScenes, Tum
 from pipeline.worlds.indoor.converters.roomplan import AppleRoomPlan
-from pipeline.worlds.indoor.converters.scanned_houses import Matterport, Replica, ThreeRScan
+from pipeline.worlds.indoor.converters.scanned_houses import EmbodiedScan, Matterport, Replica, ThreeRScan
 
 _ALL: Final[tuple[Converter, ...]] = (
     SevenScenes(),

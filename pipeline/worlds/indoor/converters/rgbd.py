@@ -84,10 +84,7 @@ class SevenScenes(Converter):
         found = {p.name.split(".")[0]: p for p in sorted(place.glob("frame-*.pose.txt"))}
         numbers = np.array([_number(path) for path in found.values()])
         lens_file = first_file(place, ("camera-intrinsics.txt", "../camera-intrinsics.txt"))
-        lens = KINECT
-        if lens_file is not None:
-            matrix = numbers_of(lens_file, 9).reshape(3, 3)
-            lens = pinhole_of(matrix)
+        lens = KINECT if lens_file is None else pinhole_of(numbers_of(lens_file, 9).reshape(3, 3))
         gravity = place / "gravity-direction.txt"
         shots = [
             CapturedFrame(float(n - numbers[0]) / FPS, numbers_of(path, 16).reshape(4, 4), lens, _color(place / stem))
@@ -146,8 +143,7 @@ class ExportedFrames(Converter):
         if size is None:
             message = "no frame has a pose and a picture that can be read"
             raise RawDataError(place, "no_usable_frames", message, "name them alike: color/0.jpg, pose/0.txt")
-        matrix = numbers_of(place / "intrinsic" / "intrinsic_color.txt", 16).reshape(4, 4)
-        lens = pinhole_of(matrix)
+        lens = pinhole_of(numbers_of(place / "intrinsic" / "intrinsic_color.txt", 16).reshape(4, 4))
         return Capture(
             place=place,
             shots=[
