@@ -75,23 +75,12 @@ class BrokenTagsError(Exception):
     """The metadata of a picture cannot be read; its pixels may be sound."""
 
 
-def tags_of(raw: bytes) -> tuple[Exif | None, dict[str, str] | None]:
-    """EXIF and GPano of an encoded picture whose size was looked at; each None where it is not there.
+def tags_of(raw: bytes, namespace: str = GPANO) -> tuple[Exif | None, dict[str, str] | None]:
+    """EXIF and a namespace of XMP of an encoded picture whose size was looked at; each None where it is not there.
 
     Raises:
         BrokenTagsError: where the picture's head cannot be read for them.
     """
-    exif, packet = _exif_and_xmp(raw)
-    return exif, xmp_of(packet, GPANO)
-
-
-def drone_tags_of(raw: bytes) -> tuple[Exif | None, dict[str, str] | None]:
-    """EXIF and what DJI's drones write into XMP, as `tags_of`. Raises BrokenTagsError."""
-    exif, packet = _exif_and_xmp(raw)
-    return exif, xmp_of(packet, DRONE_DJI)
-
-
-def _exif_and_xmp(raw: bytes) -> tuple[Exif | None, Any]:
     try:
         with (
             warnings.catch_warnings(record=True, action="always") as warned,
@@ -100,7 +89,7 @@ def _exif_and_xmp(raw: bytes) -> tuple[Exif | None, Any]:
             packet = image.info.get("xmp", image.info.get("XML:com.adobe.xmp"))
             exif = image.getexif()
             found = _exif(exif, image.info.get("exif", b"")) if exif or warned else None
-            return (found and replace(found, corrupt=bool(warned))), packet
+            return (found and replace(found, corrupt=bool(warned))), xmp_of(packet, namespace)
     except (*_BROKEN, Image.DecompressionBombError) as error:
         raise BrokenTagsError(" ".join(str(error).split())[:_WORDS_MAX] or type(error).__name__) from error
 

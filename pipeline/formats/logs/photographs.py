@@ -18,7 +18,7 @@ from pipeline.core.files import read_file
 from pipeline.core.findings import note
 from pipeline.formats.logs.frames import flu_to_enu, quaternion
 from pipeline.formats.logs.log import Log, Series, finite, to_numbers, unreadable
-from pipeline.formats.picture_tags import BrokenTagsError, Exif, drone_tags_of
+from pipeline.formats.picture_tags import DRONE_DJI, BrokenTagsError, Exif, tags_of
 
 PICTURE_SUFFIXES: Final = (".jpg", ".jpeg")
 PICTURE_BYTES_MAX: Final = 1 << 28
@@ -57,7 +57,7 @@ class Photographs:
         names, broken = photographs(path), []
         for picture in names:
             try:
-                rows.append(_row(*drone_tags_of(read_file(picture, PICTURE_BYTES_MAX))))
+                rows.append(_row(*tags_of(read_file(picture, PICTURE_BYTES_MAX), DRONE_DJI)))
             except (OSError, BrokenTagsError):
                 broken.append(picture.name)
         values = finite(np.array(rows, dtype=np.float64).reshape(-1, 4 + len(_XMP)))
