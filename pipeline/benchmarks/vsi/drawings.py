@@ -36,9 +36,8 @@ _TIMELINE_EDGE: Final = 30.0
 _TIMELINE_HEIGHT: Final = 84.0
 
 
-def order(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
+def order(plan: SceneDrawing, row: Mapping[str, Any], drawn: DrawnScene) -> None:
     """Where the camera is when each first appears, and when that is."""
-    drawn = plan.drawn()
     first = sorted(facts(row, "first_seen"), key=lambda one: one[1])
     path = np.array(plan.sketch.path, dtype=np.float64).reshape(-1, 3)
     for number, (kind, (name, _)) in enumerate(zip(KINDS, first, strict=False), start=1):
@@ -54,7 +53,6 @@ def order(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     drawn.notes.append(
         f"Numbers: where the camera is as each first appears. Smallest gap: {rule(row, 'first_times_too_close')}."
     )
-    return drawn
 
 
 def _shown_first(plan: SceneDrawing, name: str) -> int:
@@ -86,9 +84,8 @@ def _timeline(first: list[tuple[str, float]], end: float) -> SheetPart:
 _TURN_ARC: Final = 20.0
 
 
-def route(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
+def route(plan: SceneDrawing, row: Mapping[str, Any], drawn: DrawnScene) -> None:
     """The way from object to object, each leg in its length, and the degrees of every turn."""
-    drawn = plan.drawn()
     start, facing, *passed = row["operands"]
     for kind, name in zip(KINDS, dict.fromkeys((start, facing, *passed)), strict=False):
         plan.mark(drawn, plan.only(name), kind, name)
@@ -116,7 +113,6 @@ def route(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     drawn.notes.append(
         f"From {start}, facing {facing}, by way of {', '.join(passed)}; turns (left is positive): {told_turns}."
     )
-    return drawn
 
 
 def _leaves(plan: SceneDrawing, start: str, heading: FloatArray) -> float:
@@ -134,9 +130,8 @@ _BAR: Final = 24.0  # units from one bar to the next
 _BESIDE: Final = 180.0  # units for names and values
 
 
-def distance(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
+def distance(plan: SceneDrawing, row: Mapping[str, Any], drawn: DrawnScene) -> None:
     """The line between the closest points of two boxes, from above, and from the side in its true length."""
-    drawn = plan.drawn()
     first, second = row["operands"]
     i, j, *ends = plan.view.closest_points(plan.category(first), plan.category(second))
     ((subject, metres),) = facts(row, "distance")
@@ -148,12 +143,10 @@ def distance(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     drawn.map.label("value", line.mean(0), words)
     drawn.parts.append(section(plan, [(i, "a", first), (j, "b", second)], np.stack(ends), "distance", subject, words))
     drawn.notes.append(f"Closest points of {first} and {second}: {metres:.3f} m apart.")
-    return drawn
 
 
-def nearest(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
+def nearest(plan: SceneDrawing, row: Mapping[str, Any], drawn: DrawnScene) -> None:
     """Lines from an object to the nearest of each choice, and all of them as bars of one scale."""
-    drawn = plan.drawn()
     primary, *choices = row["operands"]
     measured = dict(facts(row, "distance"))
     plan.mark(drawn, plan.only(primary), "f", primary)
@@ -170,7 +163,6 @@ def nearest(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     drawn.notes.append(
         f"From {primary} to the nearest of each, smallest gap between two of them: {rule(row, 'distances_too_similar')}"
     )
-    return drawn
 
 
 def _bars(plan: SceneDrawing, rows: list[tuple[str, str, str, float]]) -> SheetPart:
@@ -186,9 +178,8 @@ def _bars(plan: SceneDrawing, rows: list[tuple[str, str, str, float]]) -> SheetP
     return SheetPart(canvas, {"part": "bars", "per-m": f"{per_m:.9g}"})
 
 
-def size(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
+def size(plan: SceneDrawing, row: Mapping[str, Any], drawn: DrawnScene) -> None:
     """The longest side of a box, from above and from the side in its true length."""
-    drawn = plan.drawn()
     (name,) = row["operands"]
     index, boxes = plan.only(name), plan.view.boxes
     longest = int(boxes.half[index].argmax())
@@ -202,24 +193,20 @@ def size(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
     drawn.notes.append(f"Sides of the box of {name}: {', '.join(f'{side * 100:.1f}' for side in sides)} cm.")
     shown = rule(row, "extent_not_shown")
     drawn.notes += [f"The video shows {shown} of its longest side."] if shown else []
-    return drawn
 
 
-def counts(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
+def counts(plan: SceneDrawing, row: Mapping[str, Any], drawn: DrawnScene) -> None:
     """Every box of the category, numbered."""
-    drawn = plan.drawn()
     stated = dict(facts(row, "stated_count"))
     for kind, name in zip(KINDS, row["operands"], strict=False):
         found = plan.view.instances(plan.category(name)).tolist() if name in plan.view.index else []
         for number, index in enumerate(found, start=1):
             plan.mark(drawn, index, kind, str(number))
         drawn.notes.append(f"{name}: {stated[name]:.0f} as the source counts them, {len(found)} boxes, numbered.")
-    return drawn
 
 
-def area(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
+def area(plan: SceneDrawing, row: Mapping[str, Any], drawn: DrawnScene) -> None:
     """The outline of the floor."""
-    drawn = plan.drawn()
     ((_, square_m),) = facts(row, "room_area")
     room = plan.view.scene.facts.room
     if room.floor:
@@ -228,7 +215,6 @@ def area(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
         drawn.notes.append(f"The outline holds {square_m:.2f} m².")
     else:
         drawn.notes.append(f"The source states {square_m:.2f} m² and no outline of the floor.")
-    return drawn
 
 
 _REACH: Final = 0.9  # of the shorter way, to which the arc reaches at most
@@ -236,9 +222,8 @@ _BEARING_ARC: Final = 46.0
 _EDGE_LINE: Final = 78.0  # units of the lines between two sectors
 
 
-def direction(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
+def direction(plan: SceneDrawing, row: Mapping[str, Any], drawn: DrawnScene) -> None:
     """Where one stands and faces, the way to what is asked for, the angle, and the edges of the sectors."""
-    drawn = plan.drawn()
     standing, facing, asked = row["operands"]
     task = TASKS[row["task"]]
     if not isinstance(task, RelDirection):
@@ -274,10 +259,9 @@ def direction(plan: SceneDrawing, row: Mapping[str, Any]) -> DrawnScene:
         f"{asked} lies {abs(turn):.1f}° to the {side}, which is "
         f"{row['answer']}; from the nearest edge of a sector (dashed) {rule(row, 'near_sector_boundary')}."
     )
-    return drawn
 
 
-_OF_KIND: Final[dict[type[ArrayTask[ScanView]], Callable[[SceneDrawing, Mapping[str, Any]], DrawnScene]]] = {
+_OF_KIND: Final[dict[type[ArrayTask[ScanView]], Callable[[SceneDrawing, Mapping[str, Any], DrawnScene], None]]] = {
     ObjectCounting: counts,
     ObjectSize: size,
     SizeComparison: size,
@@ -296,7 +280,8 @@ def draw(
     """Question -> what is drawn of it."""
     plan = SceneDrawing(view, footage.form if footage else VideoSpec())
     for row in questions:
-        drawn = _OF_KIND[type(TASKS[row["task"]])](plan, row)
+        drawn = plan.drawn()
+        _OF_KIND[type(TASKS[row["task"]])](plan, row, drawn)
         parts = [SheetPart(drawn.map, plan.ground.attributes()), *drawn.parts]
         stills = _stills(plan, drawn.named, footage) if footage else ()
         yield int(row["id"]), Sheet(f"{row['task']}: {row['text']}", parts, drawn.notes, stills)
