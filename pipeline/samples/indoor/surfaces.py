@@ -25,6 +25,7 @@ from pipeline.samples.common.shapes import ColorArray
 Shades = npt.NDArray[np.float64]
 
 TILE: Final = 256  # texels; a picture repeats after so many in both directions
+_V, _U = np.indices((TILE, TILE))  # row and column of each texel
 _APRON: Final = 24  # texels that a picture is continued by, so that no face needs to begin anew in its midst
 _WIDTH: Final = TILE + _APRON
 
@@ -42,20 +43,18 @@ class Surface(NamedTuple):
 
 def _planks(rng: np.random.Generator, across: int, along: int) -> Shades:
     """Boards of so many texels, each in a shade of its own, every row of them shifted, with grain."""
-    v, u = np.indices((TILE, TILE))
-    shift = rng.integers(0, TILE, TILE // across)[v // across]
-    board = ((u + shift) % TILE) // along
-    out = 1.0 + rng.integers(-9, 7, (TILE // across, TILE // along))[v // across, board] / 100.0
-    out += rng.integers(-2, 3, (TILE // 4, TILE // 64))[v // 4, ((u + shift) % TILE) // 64] / 100.0
-    out[(v % across == 0) | ((u + shift) % along == 0)] *= 0.76
+    shift = rng.integers(0, TILE, TILE // across)[_V // across]
+    board = ((_U + shift) % TILE) // along
+    out = 1.0 + rng.integers(-9, 7, (TILE // across, TILE // along))[_V // across, board] / 100.0
+    out += rng.integers(-2, 3, (TILE // 4, TILE // 64))[_V // 4, ((_U + shift) % TILE) // 64] / 100.0
+    out[(_V % across == 0) | ((_U + shift) % along == 0)] *= 0.76
     return out
 
 
 def _tiles(rng: np.random.Generator, size: int, grout: int) -> Shades:
     """Square tiles in shades of their own, with lighter or darker joints."""
-    v, u = np.indices((TILE, TILE))
-    out = 1.0 + rng.integers(-5, 3, (TILE // size, TILE // size))[v // size, u // size] / 100.0
-    out[(v % size < grout) | (u % size < grout)] = 0.82
+    out = 1.0 + rng.integers(-5, 3, (TILE // size, TILE // size))[_V // size, _U // size] / 100.0
+    out[(_V % size < grout) | (_U % size < grout)] = 0.82
     return out
 
 
@@ -68,44 +67,39 @@ def _grain(rng: np.random.Generator) -> Shades:
 
 def _paper(rng: np.random.Generator) -> Shades:
     """Wallpaper: broad stripes and a small diamond here and there, over a skirting board."""
-    v, u = np.indices((TILE, TILE))
-    out = np.where(u % 32 < 16, 1.0, 0.955)
-    far = np.abs(u % 32 - 8) + np.abs((v + 32 * (u // 32 % 2)) % 64 - 32)
+    out = np.where(_U % 32 < 16, 1.0, 0.955)
+    far = np.abs(_U % 32 - 8) + np.abs((_V + 32 * (_U // 32 % 2)) % 64 - 32)
     out[(far < 5) & (far > 1)] = 0.84
     return out
 
 
 def _painted(rng: np.random.Generator) -> Shades:
     """Tiles to a man's shoulder, paint in stripes above."""
-    v, u = np.indices((TILE, TILE))
-    out = np.where((v % 12 < 1) | (u % 16 < 1), 0.86, 1.0)
-    out -= rng.integers(0, 5, (22, 16))[v // 12, u // 16] / 100.0
-    out[v >= 120] = np.where(u % 32 < 16, 0.98, 0.93)[v >= 120]
-    out[(v >= 114) & (v < 120)] = 0.6
+    out = np.where((_V % 12 < 1) | (_U % 16 < 1), 0.86, 1.0)
+    out -= rng.integers(0, 5, (22, 16))[_V // 12, _U // 16] / 100.0
+    out[_V >= 120] = np.where(_U % 32 < 16, 0.98, 0.93)[_V >= 120]
+    out[(_V >= 114) & (_V < 120)] = 0.6
     return out
 
 
 def _bricks(rng: np.random.Generator) -> Shades:
-    v, u = np.indices((TILE, TILE))
-    row = v // 8
-    along = u + 10 * (row % 2)
+    row = _V // 8
+    along = _U + 10 * (row % 2)
     out = 1.0 + rng.integers(-12, 9, (TILE // 8, TILE // 20 + 2))[row, along // 20] / 100.0
-    out[(v % 8 == 0) | (along % 20 == 0)] = 1.35
+    out[(_V % 8 == 0) | (along % 20 == 0)] = 1.35
     return out
 
 
 def _woven(rng: np.random.Generator) -> Shades:
-    v, u = np.indices((TILE, TILE))
-    over = (u // 6 + v // 4) % 2 == 0
+    over = (_U // 6 + _V // 4) % 2 == 0
     out = np.where(over, 1.0, 0.8)
-    out[v % 4 == 0] = 0.66
+    out[_V % 4 == 0] = 0.66
     return out
 
 
 def _carpet(rng: np.random.Generator) -> Shades:
-    v, u = np.indices((TILE, TILE))
     out = 1.0 + rng.integers(-4, 5, (TILE // 2, TILE // 2)).repeat(2, axis=0).repeat(2, axis=1) / 100.0
-    out[(u // 64 + v // 64) % 2 == 0] -= 0.07
+    out[(_U // 64 + _V // 64) % 2 == 0] -= 0.07
     return out
 
 
