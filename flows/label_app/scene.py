@@ -215,7 +215,7 @@ def _is_same(box: PlacedBox, other: PlacedBox) -> bool:
 
 def _in_file(vertices: Any, faces: Any, document: SceneDocument) -> dict[str, Any]:
     """Corners and triangles of the world in the frame and unit of a document."""
-    axes = DocumentAxes(document.unit, document.up, document.handedness)
+    axes = document.axes
     mirrored = np.linalg.det(axes.turn) < 0
     return {"vertices": vertices @ axes.turn / axes.scale, "faces": faces[:, ::-1] if mirrored else faces}
 

@@ -145,6 +145,11 @@ class SceneDocument(Model):
         default=(), description="remarks of its author"
     )
 
+    @property
+    def axes(self) -> DocumentAxes:
+        """How its frame becomes the world's."""
+        return DocumentAxes(self.unit, self.up, self.handedness)
+
 
 class DocumentAxes:
     """How places of a document's frame become metres with z up, right-handed.

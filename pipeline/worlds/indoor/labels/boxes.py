@@ -157,7 +157,7 @@ class Labels:
 
 def placed(document: SceneDocument) -> list[PlacedBox]:
     """The boxes of a document in the world frame."""
-    axes = DocumentAxes(document.unit, document.up, document.handedness)
+    axes = document.axes
     return [placed_box(item, axes, document.up) for item in document.objects]
 
 
@@ -165,7 +165,7 @@ def outline_of(document: SceneDocument) -> list[tuple[float, float]]:
     """Corners of the floor in the world frame, to a tenth of a millimetre; none where none are stated."""
     if document.outline is None:
         return []
-    corners = DocumentAxes(document.unit, document.up, document.handedness).points(np.array(document.outline))
+    corners = document.axes.points(np.array(document.outline))
     return [(float(x), float(y)) for x, y in corners[:, :2].round(4) + 0.0]
 
 
@@ -178,7 +178,7 @@ def _outline_in_file(corners: Sequence[tuple[float, float]], document: SceneDocu
         raise UnusableError("the floor's outline crosses itself or has no area: move its corners")
     if np.abs(corners).max() > SIDE_MAX:
         raise UnusableError(f"a corner of the floor is over {SIDE_MAX:g} m away: draw it again")
-    axes = DocumentAxes(document.unit, document.up, document.handedness)
+    axes = document.axes
     height = axes.points(np.array(document.outline))[:, 2].mean() if document.outline else 0.0
     places = np.column_stack([np.array(corners), np.full(len(corners), height)]) @ axes.turn / axes.scale
     return [[float(v) for v in place] for place in places.round(DECIMALS) + 0.0]
@@ -192,7 +192,7 @@ def upright_axes(turn_deg: float) -> FloatArray:
 
 def in_file(box: PlacedBox, document: SceneDocument) -> LabelledBox:
     """A box as the file states it, in its frame and unit."""
-    axes = DocumentAxes(document.unit, document.up, document.handedness)
+    axes = document.axes
     record: dict[str, object] = {
         "label": box.label,
         "center": (np.array(box.center) @ axes.turn / axes.scale).round(DECIMALS).tolist(),

@@ -45,12 +45,6 @@ def document_of(files: SceneFiles) -> SceneDocument:
     return files.once("document", lambda found: _document(files), Findings())
 
 
-def axes_of(files: SceneFiles) -> DocumentAxes:
-    """How the document's frame becomes the world's."""
-    document = document_of(files)
-    return DocumentAxes(document.unit, document.up, document.handedness)
-
-
 def _document(files: SceneFiles) -> SceneDocument:
     path = files.path / FILE
     if path.is_file() and path.stat().st_size > MAX_BYTES:
@@ -115,7 +109,7 @@ def film_of(files: SceneFiles, findings: Findings) -> Recording | None:
 
 def _film(files: SceneFiles, findings: Findings) -> Recording | None:
     """The frames. Raises RawDataError where film, pictures and camera do not fit one another."""
-    document, axes = document_of(files), axes_of(files)
+    document = document_of(files)
     camera = document.camera
     if camera is None or (not camera.frames and camera.film is None):
         message = f"{FILE} has no camera with frames: nothing is known to be seen"
@@ -126,7 +120,7 @@ def _film(files: SceneFiles, findings: Findings) -> Recording | None:
     if (np.diff(clock_s) < 0).any():
         message = f"frame {int((np.diff(clock_s) < 0).argmax()) + 1} comes before the one in front of it"
         raise files.fault(where, "times_not_in_order", message, "give the frames in order of time")
-    pose, posed = _poses(files, camera, axes)
+    pose, posed = _poses(files, camera, document.axes)
     lens = np.array([frame.intrinsics or camera.intrinsics for frame in camera.frames], dtype=float).reshape(-1, 4)
     size = (camera.width, camera.height)
     check_pinhole(files, where, np.array(camera.intrinsics), size)
@@ -164,7 +158,7 @@ def _film(files: SceneFiles, findings: Findings) -> Recording | None:
         has_color=there,
         has_depth=np.array([p is not None for p in depths]),
         load_color=load,
-        load_depth=_loader(depths, lambda p: _depth(p, camera, axes.scale)),
+        load_depth=_loader(depths, lambda p: _depth(p, camera, document.axes.scale)),
         skipped={
             "no_pose": int((~posed).sum()),
             "no_intrinsics": int((posed & ~fits).sum()),

@@ -26,7 +26,7 @@ from pipeline.core.findings import Findings, doubt, fault, note
 from pipeline.core.identity import digest_of
 from pipeline.core.templates import load_table
 from pipeline.formats.ply import PlyMesh
-from pipeline.formats.scene_folder import FILE, MAX_BYTES, UNTRIED, DocumentAxes, LabelledBox, SceneDocument
+from pipeline.formats.scene_folder import FILE, MAX_BYTES, UNTRIED, LabelledBox, SceneDocument
 from pipeline.reading.checks import check_box, check_name
 from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes
@@ -37,7 +37,7 @@ from pipeline.worlds.indoor.readers.categories import load_curation, normal
 from pipeline.worlds.indoor.readers.frames import LabelledScan, Recording, ScanReader, check_frames, upright_turn
 from pipeline.worlds.indoor.readers.meshes import check_extent, measure_room, ply_mesh, walkable_floor
 from pipeline.worlds.indoor.readers.objects import AnnotatedInstance, assemble, check_boxes
-from pipeline.worlds.indoor.readers.scene_document import axes_of, document_of, file_within, film_of
+from pipeline.worlds.indoor.readers.scene_document import document_of, file_within, film_of
 
 # Of each side of a box the mesh within reaches over so much: who walks through a room sees chairs from one side.
 SPANNED_MIN: Final = 0.1
@@ -168,8 +168,8 @@ class SceneFolders(ScanReader):
     def read(self, files: SceneFiles) -> IndoorScene:
         """See `Reader.read`."""
         findings = Findings()
-        document, axes = document_of(files), axes_of(files)
-        instances = _instances(document, axes, findings)
+        document = document_of(files)
+        instances = _instances(document, findings)
         files.raise_faults(files.path / FILE, findings)
         _check_lean(instances, findings)
         objects, counts = assemble(instances, findings)
@@ -190,7 +190,7 @@ class SceneFolders(ScanReader):
                 check_film_turn(film.path, turn, findings)
             files.raise_faults(film.path, findings)
             video = film.video and film.video.model_copy(update={"turn_deg": turn[0] if turn else 0})
-        room = _room(document, axes, mesh, findings)
+        room = _room(document, mesh, findings)
         files.raise_faults(files.path / FILE, findings)
         facts = Scan(objects=objects, counts=counts, room=room)
         return files.scene_of(IndoorScene, self, "annotated", facts, findings, video)
@@ -210,9 +210,9 @@ def mesh_of(files: SceneFiles, findings: Findings) -> PlyMesh | None:
     return files.once("mesh", lambda found: _mesh(files), findings)
 
 
-def _instances(document: SceneDocument, axes: DocumentAxes, findings: Findings) -> list[AnnotatedInstance]:
+def _instances(document: SceneDocument, findings: Findings) -> list[AnnotatedInstance]:
     """The objects in the world frame; what is wrong with their boxes becomes a fault."""
-    instances: list[AnnotatedInstance] = []
+    axes, instances = document.axes, list[AnnotatedInstance]()
     for number, item in enumerate(document.objects):
         category = normal(item.label)
         what = f"{item.label} (object {number})"
@@ -297,7 +297,7 @@ def _meanings(label: str) -> frozenset[str]:
 
 def _mesh(files: SceneFiles) -> PlyMesh | None:
     """The mesh, or the cloud as a mesh without faces, in the world frame. Raises RawDataError."""
-    document, axes = document_of(files), axes_of(files)
+    document = document_of(files)
     name = document.mesh or document.points
     if name is None:
         return None
@@ -311,8 +311,8 @@ def _mesh(files: SceneFiles) -> PlyMesh | None:
     else:
         with faults_of(path, "write it again, with all in one file", files.scene):
             mesh = read_mesh(files.raw(path), suffix)
-    faces = mesh.faces[:, ::-1] if np.linalg.det(axes.turn) < 0 else mesh.faces
-    mesh = PlyMesh(axes.points(mesh.vertices), faces, mesh.colors)
+    faces = mesh.faces[:, ::-1] if np.linalg.det(document.axes.turn) < 0 else mesh.faces
+    mesh = PlyMesh(document.axes.points(mesh.vertices), faces, mesh.colors)
     if document.unit != "unknown":
         check_extent(files, path, mesh.vertices)
     return mesh
@@ -327,19 +327,19 @@ def _measured(document: SceneDocument, mesh: PlyMesh, findings: Findings) -> Roo
     )
 
 
-def _room(document: SceneDocument, axes: DocumentAxes, mesh: PlyMesh | None, findings: Findings) -> Room:
+def _room(document: SceneDocument, mesh: PlyMesh | None, findings: Findings) -> Room:
     """The room by its outline, else by what is stated, else by the mesh."""
     if document.unit == "unknown":
         message = "the scene was not measured: its lengths are in no unit"
         remedy = "measure one length, and give unit and scaled numbers; counts and order of appearance are asked"
         findings.add(doubt("scale_unknown", SCALE, message, remedy))
         return Room(area_failure="the unit of the scene is not known")
-    stated = None if document.area is None else document.area * axes.scale**2
+    stated = None if document.area is None else document.area * document.axes.scale**2
     if document.outline is None:
         if stated is None:
             return Room() if mesh is None else _measured(document, mesh, findings)
         return Room(area_m2=stated, area_method="as stated in scene.json")
-    corners = axes.points(np.array(document.outline))[:, :2]
+    corners = document.axes.points(np.array(document.outline))[:, :2]
     shape = shapely.Polygon(corners)
     if not shape.is_valid or shape.area <= 0:
         message = "the outline crosses itself or has no area"
