@@ -20,7 +20,7 @@ from pipeline.reading.files import SceneFiles
 from pipeline.worlds.indoor.readers.arkit_film import poses_at
 from pipeline.worlds.indoor.readers.arkitscenes import TURN_OF_SKY, ARKitScenes
 from pipeline.worlds.indoor.readers.frames import check_poses, from_axis_angle, interpolate, invert, upright_turn
-from pipeline.worlds.indoor.readers.objects import AnnotatedInstance, check_boxes, in_box
+from pipeline.worlds.indoor.readers.objects import AnnotatedInstance, check_boxes, check_turns, in_box
 from pipeline.worlds.registry import configured
 from tests.worlds.indoor.readers.broken_scans import edit_json, edit_raw, remove, sky
 from tests.worlds.indoor.readers.conftest import geometry_of, only_scene, read_only
@@ -437,3 +437,20 @@ def test_where_most_boxes_miss_the_mesh_none_is_believed(missing: int, is_told: 
     assert {f.name for f in findings.items} == {"box_misses_mesh"}
     assert [f.subject for f in findings.items] == ["chair"] * missing + ["sight", "upright"] * is_told
     assert all((f.measured, f.limit) == (missing / 4, 0.5) for f in findings.items[missing:])
+
+
+@pytest.mark.parametrize(("order", "signs"), [((1, 0, 2), (1, 1)), ((2, 0, 1), (1, 1)), ((0, 1, 2), (-1, 1))])
+def test_boxes_whose_numbers_are_read_in_another_way(order: tuple[int, ...], signs: tuple[int, int]) -> None:
+    """Four solid blocks: as they are nothing is told."""
+    axes, lengths = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), np.array([2.0, 0.6, 0.9])
+    grid = np.stack(np.meshgrid(*(np.linspace(-0.5, 0.5, n) for n in (21, 7, 10)), indexing="ij"), -1).reshape(-1, 3)
+    centers = np.array([[3.0 * n + 1.0, 2.0 * n, 0.45] for n in range(4)])
+    vertices = np.concatenate([grid * lengths + center for center in centers])
+    told = []
+    for spoilt in (False, True):
+        findings, x = Findings(), np.array([*signs, 1]) if spoilt else np.ones(3)
+        sides = lengths[list(order)] if spoilt else lengths
+        boxes = [OrientedBox(center=tuple(x * c), lengths=tuple(sides), axes=axes) for c in centers]
+        check_turns([AnnotatedInstance(n, "bed", "bed", b, None) for n, b in enumerate(boxes)], vertices, findings)
+        told.append([(f.name, f.subject, f.measured, f.limit) for f in findings.items])
+    assert told == [[], [("box_misses_mesh", of, 4, 0) for of in ("sight", "upright")]]
