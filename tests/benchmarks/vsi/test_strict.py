@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from pipeline.benchmarks.vsi.rules import PROFILES
@@ -18,8 +17,7 @@ from pipeline.questions.selection import select
 from pipeline.worlds.indoor.facts import IndoorScene, Observation
 from pipeline.worlds.indoor.view import IndoorView
 from tests.builds import config_of
-from tests.conftest import cube, make_scene, watched
-from tests.tables import digest_of_rows
+from tests.conftest import cube, make_scene
 
 
 def rows(scene: IndoorScene, task: str, profile: str = "strict") -> list[dict[str, Any]]:
@@ -166,71 +164,3 @@ def test_published_answers_beside_the_metadata_are_used(tmp_path: Path) -> None:
     assert known(known=str(tmp_path / "mine.jsonl")) == tmp_path / "mine.jsonl"
     assert known(known="none") is None
     assert known(generate={"profile": "official"}) is None
-
-
-def gridded(seed: int) -> IndoorScene:
-    """Boxes on a grid of a quarter of a metre and 45 degrees, and a floor: many a measure lies on a limit.
-
-    Half of them filmed, first seen at half seconds.
-    """
-    rng = np.random.default_rng(seed)
-    names = [name for name in GRIDDED for _ in range(int(rng.choice([1, 1, 1, 2, 3])))]
-    placed: list[Any] = []
-    for name in names:
-        center, lengths, turn = rng.integers(0, (25, 25, 5)) / 4, rng.integers(1, 8, 3) / 4, int(rng.integers(8))
-        placed.append((name, tuple(center.tolist()), tuple(lengths.tolist()), 45.0 * turn))
-    side = 6.5 + seed % 2
-    scene = make_scene(placed, area=side**2, name=f"grid{seed}")
-    floor = {"floor": (((-0.5, -0.5), (side, -0.5), (side, side), (-0.5, side)),)}
-    scene = scene.with_facts(room=scene.facts.room.model_copy(update=floor))
-    if seed % 2:
-        return scene
-    pixels = {(o.category, o.instance): rng.choice([None, 0, 19, 20, 50, 50, 50]) for o in scene.facts.objects}
-    fewer = {key: shown if shown is None else int(shown * rng.choice([0.4, 1.0])) for key, shown in pixels.items()}
-    scene = watched(scene, pixels, {name: float(rng.choice([0.5, 0.9, 1.0])) for name in GRIDDED}, fewer)
-    times_s = iter((rng.integers(0, 40, len(names)) / 2).tolist())
-    objects = [
-        item.model_copy(update={"visibility": item.visibility.model_copy(update={"first_seen_s": next(times_s)})})
-        if item.visibility is not None and item.visibility.first_seen_s is not None
-        else item
-        for item in scene.facts.objects
-    ]
-    return scene.with_facts(objects=tuple(objects))
-
-
-GRIDDED = ("bed", "chair", "clock", "couch", "lamp", "sofa", "table", "tv")
-IN_FULL = {
-    "obj_appearance_order": "47 of 143: a7389a8909c5",
-    "object_abs_distance": "72 of 257: 7237114d86fd",
-    "object_counting": "50 of 144: b70916b9329c",
-    "object_counting_multiple": "56 of 393: baac7c66931c",
-    "object_counting_single": "50 of 144: 528cb56395fc",
-    "object_rel_direction_backward_easy": "107 of 747: 436dfe03d779",
-    "object_rel_direction_backward_hard": "135 of 747: 7523e736fd25",
-    "object_rel_direction_easy": "138 of 747: d1938e1c8315",
-    "object_rel_direction_forward_easy": "142 of 747: 561c878f64b9",
-    "object_rel_direction_forward_hard": "135 of 747: 39adeb0b461c",
-    "object_rel_direction_hard": "135 of 747: 86dfc17c0a7b",
-    "object_rel_direction_medium": "142 of 747: 6f99522c6353",
-    "object_rel_distance": "241 of 1569: cf3ee6a38397",
-    "object_rel_distance_closest": "241 of 1569: 7747561b85f3",
-    "object_rel_distance_farthest": "15 of 228: e882884fd919",
-    "object_size_comparison": "45 of 144: cb1d2502538c",
-    "object_size_estimation": "59 of 144: 1f7da07c9d78",
-    "room_size_estimation": "18 of 18: 5b8df127b072",
-    "room_size_estimation_multiple": "18 of 18: 5569c1ecf88f",
-    "room_size_estimation_single": "0 of 18: 12ba2b9c1d07",
-    "route_planning": "30 of 1088: 19b85c498e72",
-}
-
-
-@pytest.mark.slow
-def test_all_that_is_asked_of_scenes_on_a_grid() -> None:
-    """A change of any answer, option, proof or refusal is seen; to read it, print the rows before and after."""
-    views = [IndoorView(gridded(seed), rules) for seed in range(6) for rules in PROFILES.values()]
-    found = {}
-    for name, task in TASKS.items():
-        rows = [row for view in views for row in task.candidates(view).to_pylist()]
-        asked = sum(row["reason"] is None for row in rows)
-        found[name] = f"{asked} of {len(rows)}: {digest_of_rows(rows)}"
-    assert found == IN_FULL

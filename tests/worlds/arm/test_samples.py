@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +11,10 @@ from scipy.stats import spearmanr
 from pipeline.geometry.angles import matrices, rotated
 from pipeline.samples.arm.plans import FPS, HIGH, LOW, RATE_MAX, plan
 from pipeline.samples.arm.write import write_samples
-from pipeline.worlds.arm import quality_checks
-from pipeline.worlds.arm.bev_video import drawn, top_down_map
+from pipeline.worlds.arm.bev_video import top_down_map
 from pipeline.worlds.arm.readers.lerobot import LeRobot
 from pipeline.worlds.arm.view import ArmView
 from pipeline.worlds.registry import read_scene
-from tests.tables import digests_of, parts_of, told_under_moved_limits
 from tests.worlds.arm.episodes import read
 
 
@@ -138,40 +135,6 @@ def test_scenes_survive_json_and_can_be_drawn(views: list[ArmView]) -> None:
         assert len(drawn.things) == len(view.ids) + 1, "and the foot of the arm"
         assert drawn.path[-1][0] == pytest.approx(view.times_s[-1], abs=1e-3)
         assert drawn.path[0][1:] == pytest.approx(view.gripper_m[0, :2].tolist(), abs=1e-3)
-
-
-IN_FULL = {
-    "doubts": "fbf0fe99eb1d",
-    "film": "280a38adc0ec",
-    "hidden": "8ebb73c997db",
-    "map": "97014016d521",
-    "on_item": "0fb0b42b6d80",
-    "pictured": "54be6e08729e",
-    "state_at": "03a75a6a32e8",
-    "view": "1d249808e6b0",
-}
-
-
-@pytest.mark.slow
-def test_all_that_is_known_of_samples_in_full(views: list[ArmView]) -> None:
-    """A change of any fact, view, doubt or picture is seen; to read it, print the parts before and after.
-
-    Doubts are those under moved limits, for the samples are sound.
-    """
-    fresh = [ArmView(view.scene) for view in views]
-    films = [film for view in fresh[:3] if (film := drawn(view.scene))]
-    at = [(view, index) for view in fresh for index in range(0, len(view.times_s), 30)]
-    found = digests_of(
-        view=map(parts_of, fresh),
-        hidden=(view.hidden(index) for view, index in at),
-        on_item=(view.on_item(index) for view, index in at),
-        state_at=(view.state_at(index) for view, index in at),
-        pictured=(view.pictured(view.item_m[:, index], 0.02) for view, index in at),
-        doubts=told_under_moved_limits(quality_checks, lambda: [quality_checks.examine(v.scene) for v in fresh], 8),
-        film=(picture for film in films for picture in islice(film.frames(), 0, 60, 20)),
-        map=(top_down_map(view.scene) for view in fresh),
-    )
-    assert found == IN_FULL
 
 
 def test_plans_differ_and_stay_within_what_the_arm_can_do() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,11 @@ import numpy as np
 import pytest
 
 from pipeline.geometry.footprints import Rectangles, gap_m
-from pipeline.reading.files import SceneFiles
 from pipeline.samples.drive import plan
 from pipeline.samples.drive.plan import PLANS, LaneChange, SpeedProfile, move
 from pipeline.samples.drive.write import write_drives
-from pipeline.samples.registry import SAMPLES
-from pipeline.worlds.drive import quality_checks
-from pipeline.worlds.drive.bev_video import drawn, top_down_map
-from pipeline.worlds.drive.facts import DriveScene
 from pipeline.worlds.drive.readers.argoverse2 import Argoverse2
 from pipeline.worlds.drive.view import DriveView
-from pipeline.worlds.registry import READERS
-from tests.tables import digests_of, parts_of, told_under_moved_limits
 from tests.worlds.drive.drives import read
 
 
@@ -56,53 +48,6 @@ def test_an_argoverse_log_holds_what_was_planted(sample_drives: Path, name: str)
     assert np.abs(view.ego_speed_mps - speed)[5:-5][straight[5:-5]].max() < 0.51  # half of a second's window of 4 m/s²
     even = straight & (np.abs(view.ego_acceleration_mps2) < 1e-3)
     assert np.abs(view.ego_speed_mps - speed)[even].max() < 1e-3
-
-
-@pytest.fixture(scope="module")
-def scenes(sample_drives: Path) -> list[DriveScene]:
-    readers = [READERS[name] for name in SAMPLES["drive"].readers]
-    refs = [(reader, ref) for reader in readers for ref in reader.scenes(sample_drives / reader.name).scenes]
-    return [reader.read(SceneFiles(sample_drives / reader.name, ref)) for reader, ref in refs]
-
-
-IN_FULL = {
-    "gap_m": "0f3388ee7d9b",
-    "in_film": "07e03ebbc59b",
-    "lanes_at": "415803024255",
-    "view": "baa7efdf50df",
-}
-
-
-def test_all_that_is_known_of_samples_in_full(scenes: list[DriveScene]) -> None:
-    """A change of any fact or view is seen; to read it, print the parts before and after."""
-    views = [DriveView(scene) for scene in scenes]
-    at = [(view, index) for view in views for index in range(0, 200, 60)]
-    found = digests_of(
-        view=map(parts_of, views),
-        in_film=(view.in_film(index) for view, index in at),
-        gap_m=(view.gap_m(index) for view, index in at),
-        lanes_at=(view.lanes_at(view.place_m[:, index, :2]) for view, index in at),
-    )
-    assert found == IN_FULL
-
-
-DRAWN_IN_FULL = {
-    "doubts": "ef17f24bb02c",
-    "film": "585fbda3e3c4",
-    "map": "707e0bd2c635",
-}
-
-
-@pytest.mark.slow
-def test_all_doubts_and_pictures_of_samples_in_full(scenes: list[DriveScene]) -> None:
-    """Doubts under moved limits, for the samples are sound."""
-    films = [film for scene in scenes[:5] if (film := drawn(scene))]
-    found = digests_of(
-        doubts=told_under_moved_limits(quality_checks, lambda: map(quality_checks.examine, scenes[:4]), 8),
-        film=(picture for film in films for picture in islice(film.frames(), 0, 60, 15)),
-        map=map(top_down_map, scenes),
-    )
-    assert found == DRAWN_IN_FULL
 
 
 def test_the_events_happen_when_they_are_said_to(sample_drives: Path) -> None:

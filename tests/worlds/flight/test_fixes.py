@@ -13,7 +13,7 @@ from pipeline.core.fixes import Fix, UnexpectedError, target_of
 from pipeline.engine.config import build_config
 from pipeline.stages.builder import Builder
 from pipeline.worlds.flight.facts import Landmark
-from pipeline.worlds.flight.fixes import fix_flight
+from pipeline.worlds.flight.fixes import drafts, fix_flight
 from pipeline.worlds.registry import FIXES
 from tests.benchmarks.urbanvideo.flights import flight
 from tests.builds import UNASKED, results_of, rows_of
@@ -126,3 +126,18 @@ def test_a_build_asks_by_corrected_headings_and_names_the_fix(flights: Path, tmp
     ]
     assert named
     assert all(fixes == ["sample_city-0001"] for fixes in named)
+
+
+def test_drafts_state_what_is_there_and_change_nothing() -> None:
+    """Of several of a name each has its number."""
+    before = flight(None, [HALL, *TWINS], goal="City Hall")
+    found = drafts(before, ["City Hall", "Kiosk", "Kiosk", "Mill"])
+    assert [(one["target"], one.get("of"), one.get("instance")) for one in found] == [
+        *((target, None, None) for target in ("video_offset_s", "heading_offset_deg", "goal")),
+        *((target, "City Hall", None) for target in ("drop_landmark", "landmark_position")),
+        *((target, "Kiosk", number) for number in (0, 1) for target in ("drop_landmark", "landmark_position")),
+    ]
+    for one in found:
+        fix(**one).check(before)
+    kept = [fix(**one) for one in found if one["set"] is not None]
+    assert fixed(*kept) == before.facts

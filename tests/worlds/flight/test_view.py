@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import islice
-from pathlib import Path
-from typing import get_args
-
 import numpy as np
 import pytest
 
 from pipeline.benchmarks.urbanvideo.rules import UrbanRules
 from pipeline.core.schema import Finding, Scene, Source
 from pipeline.drawing.raster import INK
-from pipeline.reading.files import SceneFiles
 from pipeline.worlds.flight.bev_video import FOOT, FPS, GAUGE_X, PX_PER_M, WIDE, drawn, spatial, top_down_map
 from pipeline.worlds.flight.facts import Flight, FlightMotion, FlightScene, Landmark, Sighting
 from pipeline.worlds.flight.places import _EXACT, _SURE, LEAST_M, NamedLandmark, Places, _refined
-from pipeline.worlds.flight.view import FlightView, Need, doubted_stretches, overlaps_any, within_any, without
-from pipeline.worlds.flight.world import FLIGHT
+from pipeline.worlds.flight.view import FlightView, doubted_stretches, overlaps_any, within_any, without
 from tests.benchmarks.urbanvideo.flights import finding, flight, mark, motion, rows
 from tests.drawing.reading import bounds
-from tests.tables import digests_of, parts_of
-from tests.worlds.flight.readers.tiny_flights import READER
 
 MOVES = [
     ("ascend", 6, 12),
@@ -389,39 +381,3 @@ def test_distance_over_ground_to_a_footprint_by_hand(corners: list[tuple[float, 
     ell = NamedLandmark(0, "the ell", None, np.array([7.5, 7.5]), 20.0, np.array(corners, dtype=float), 0.0, 9.0)
     points = np.array([(2.0, 15, 40), (15, 2, 0), (10, 12, 0), (-3, -4, 0), (5, 20.5, 0), (20, 5, 0), (np.nan, 0, 0)])
     np.testing.assert_allclose(ell.distance_m(points), [0, 0, 5, 5, 0.5, 0, np.nan], atol=1e-12)
-
-
-IN_FULL = {
-    "doubts": "1c1f2ff216d4",
-    "film": "12b92bd721ab",
-    "map": "01b2a4c7d53b",
-    "scene": "dcc08ab27419",
-    "seen": "83685cf35a4f",
-    "since": "8773d40ef45a",
-    "view": "3f48250cd274",
-}
-
-
-@pytest.mark.slow
-def test_all_that_is_known_of_samples_in_full(flights: Path) -> None:
-    """A change of any fact, view or picture is seen; to read it, print the parts before and after."""
-    observed, films = [], []
-    for name in ("city_hall", "market_hall"):
-        (ref,) = (ref for ref in READER.scenes(flights).scenes if ref.id.endswith(name))
-        files = SceneFiles(flights, ref)
-        scene = READER.read(files)
-        observed.append(FLIGHT.observe(scene, READER.geometry(files, scene), FLIGHT.config()))
-        films.append(drawn(observed[-1].model_copy(update={"video": None})))
-    made = [scene.model_copy(update={"video": None}) for scene in observed]
-    views = [FlightView(scene, UrbanRules()) for scene in (*observed, *made)]
-    at = [(view, place, t_s) for view in views for place in view.pool for t_s in (3.0, 10.5, 20.0, 31.0)]
-    found = digests_of(
-        scene=observed,
-        view=[{name: part for name, part in parts_of(view).items() if name != "rules"} for view in views],
-        seen=[(view.seen_by(place, t_s), view.maybe_seen_by(place, t_s, 2.0)) for view, place, t_s in at],
-        since=[(view.in_view_s(place, t_s), view.out_of_view_s(place, t_s)) for view, place, t_s in at],
-        doubts=[[view.obstacle(frozenset({need})) for need in get_args(Need)] for view in views],
-        film=(picture for film in films if film for picture in islice(film.frames(), 0, 60, 20)),
-        map=map(top_down_map, observed),
-    )
-    assert found == IN_FULL

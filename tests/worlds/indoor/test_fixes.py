@@ -12,7 +12,7 @@ from pipeline.core.fixes import Fix, UnexpectedError, target_of
 from pipeline.core.schema import Video
 from pipeline.reading.checks import check_repeats
 from pipeline.worlds.indoor.facts import IndoorScene, count_doubts
-from pipeline.worlds.indoor.fixes import FIXES, fix_scan
+from pipeline.worlds.indoor.fixes import FIXES, drafts, fix_scan
 from pipeline.worlds.indoor.view import IndoorView, Slot
 from pipeline.worlds.registry import FIXES as ALL
 from tests.conftest import cube, make_scene
@@ -212,3 +212,25 @@ def test_every_kind_says_what_it_does_and_is_about() -> None:
     }  # fmt: skip
     made = fix("category", of="table", instance=1, expect=SIDE, set="desk")
     assert (made.change, made.subjects) == ("table #1 is a desk", ("table", "desk"))
+
+
+def test_drafts_state_what_is_there_and_change_nothing() -> None:
+    """Of several of a name each has its number; where none of the names is there or counted, the room is meant."""
+    before = scene()
+    found = drafts(before, ["table", "sofa", "lamp"])
+    assert [(one["target"], one["of"], one.get("instance"), one["set"]) for one in found] == [
+        ("count", "table", None, 2),
+        ("drop_object", "table", 0, None),
+        ("drop_object", "table", 1, None),
+        ("count", "sofa", None, 1),
+        ("drop_object", "sofa", None, None),
+    ]
+    counted = before.with_facts(counts={"table": 2, "lamp": 3})
+    assert drafts(counted, ["lamp"]) == [{"target": "count", "of": "lamp", "expect": 3, "set": 3}]
+    room = drafts(before, ["lamp"])
+    assert room == [{"target": "room_area", "expect": 20.0, "set": 20.0}]
+    for one in (*found, *room):
+        fix(**one).check(before)
+    kept = [fix(**one) for one in (*found, *room) if one["set"] is not None]
+    after = fixed(before, *kept).facts
+    assert (after.counts, len(after.objects), after.room.area_m2) == ({"table": 2, "printer": 1, "sofa": 1}, 5, 20.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,20 +14,15 @@ from hypothesis import strategies as st
 from pipeline.benchmarks.cityeqa.agent import FREE, SOLID, UNKNOWN, FrontierMap
 from pipeline.core.arrays import BoolArray
 from pipeline.reading.maps.city_thing import CityThing
-from pipeline.samples.city.write import write_cities
 from pipeline.worlds.city import paths as module
 from pipeline.worlds.city import street_frontage as frontage_module
 from pipeline.worlds.city import walk as walk_module
 from pipeline.worlds.city.facts import Pose, Street
-from pipeline.worlds.city.occluders import Occluders, prism_mesh
+from pipeline.worlds.city.occluders import Occluders
 from pipeline.worlds.city.paths import FreeSpace, Paths, Slab
-from pipeline.worlds.city.pictures import top_down_map
-from pipeline.worlds.city.render import CityRenderer
 from pipeline.worlds.city.street_frontage import StreetFrontage, lines_of, street_frontage
-from pipeline.worlds.city.visibility import CitySight
-from pipeline.worlds.city.walk import MOVES, TURNS, Walkway
-from tests.tables import digests_of, parts_of
-from tests.worlds.city.cities import city, house, point, read
+from pipeline.worlds.city.walk import Walkway
+from tests.worlds.city.cities import city, house, point
 
 
 def slab_of(*rows: str) -> Slab:
@@ -570,48 +564,3 @@ def test_of_things_in_the_north_west_and_south_west_of_a_junction() -> None:
     )  # fmt: skip
     assert found.corner.tolist() == [True, False, True]
     assert found.corner_maybe.tolist() == [True, False, True]
-
-
-IN_FULL = {
-    "facts": "c87a30ca7893",
-    "map": "5210b45e5d2d",
-    "pictures": "3cd79a2ef964",
-    "seen": "28c50e7bdde1",
-    "solids": "b81a2956dad7",
-    "steps": "b42df0842550",
-    "streets": "dc60da6c07a0",
-    "walks": "82e63852b879",
-    "ways": "ffdb396f91a3",
-}
-
-
-@pytest.mark.slow
-def test_all_that_can_be_seen_and_reached_in_a_sample_in_full(tmp_path: Path) -> None:
-    """A change of any sight, way or picture is seen; to read it, print the parts before and after."""
-    write_cities(tmp_path)
-    scene = read(tmp_path, "arden")
-    here, solids = scene.facts, Occluders(scene.facts)
-    space, sight, drawer = FreeSpace(here, solids=solids), CitySight(here, solids), CityRenderer(here)
-    low, high = np.array(here.bounds or ()).min(0), np.array(here.bounds or ()).max(0)
-    rng = np.random.default_rng(5)
-    poses = np.column_stack(
-        [rng.uniform(low, high, (40, 2)), rng.choice(here.slabs_m, 40), rng.uniform(-9, 9, (40, 3))]
-    )
-    poses[:, 4:] = rng.uniform((-30, 0), (9, 360), (40, 2))
-    poses = poses[space.free(poses[:, :3])]
-    ways = Paths(space.slab(here.slabs_m[0]))
-    walks = [Walkway(space, tuple(pose)) for pose in poses.tolist()]
-    shapes = np.array([shapely.Polygon(t.outline) if t.outline else shapely.Point(t.center) for t in here.things])
-    paths = [ways.path(poses[0, :3], goal) for goal in poses[1:6, :3]]
-    found = digests_of(
-        facts=[parts_of(here)],
-        solids=[solids.prisms, solids.polygons.tolist(), prism_mesh(solids, -1.0)],
-        seen=[sight.seen(poses), sight.shown(poses, np.arange(len(poses)) % len(here.things), 400)],
-        ways=[ways.lengths(poses[0, :3], poses[1:, :3]), *paths],
-        walks=[walk.way_to(tuple(poses[0].tolist()), 6.0) for walk in walks[1:4]],
-        steps=[[walk.act(action) for action in (*MOVES, *TURNS)] + walk.steps for walk in walks],
-        streets=street_frontage(here, shapes, lines_of(here)),
-        pictures=(drawer.shoot(pose, 64, 48) for pose in poses[:8]),
-        map=[top_down_map(scene)],
-    )
-    assert found == IN_FULL
