@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from flows.cli.output.console import console, count_of, errors
+from flows.cli.output.console import EVERY_S, console, count_of, errors
 from flows.cli.output.progress import progress_shown
 from pipeline.engine.stage import Progress
 from pipeline.llm.base import ModelSpec, Reply, Request
@@ -51,9 +51,19 @@ class ModelSession:
 
         self._progress(label, 0, len(items))  # the first may take minutes: an agent's are up to sixty requests
         with ThreadPoolExecutor(self._spec.concurrency) as threads:
+            made, told = [threads.submit(counted, item) for item in items], ""
             try:
-                return list(threads.map(counted, items))
+                while (state := wait(made, EVERY_S, FIRST_EXCEPTION)).not_done and not any(
+                    one.exception() for one in state.done
+                ):
+                    trouble = ", ".join(f"{kind} {n:,}" for kind, n in sorted(dict(self.account.trouble).items()))
+                    if trouble != told:  # a server may refuse for minutes before the model counts as down
+                        console.print(f"{self._spec.name}: failed attempts so far, which are repeated: {trouble}")
+                        told = trouble
+                return [one.result() for one in made]
             except BaseException:
+                for one in made:
+                    one.cancel()
                 self._session.close()  # what is under way ends with a ModelError
                 raise
 

@@ -74,6 +74,17 @@ def test_replies_are_written_scored_and_asked_once(scan2qa: Cli, build: Path) ->
     assert (run.code, (build / "again.jsonl").read_bytes()) == (0, first), run.err
 
 
+def test_failed_attempts_are_shown_while_replies_are_awaited(
+    scan2qa: Cli, build: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that refuses for minutes does so on screen; the default is to look every half a minute."""
+    monkeypatch.setattr("flows.cli.models.EVERY_S", 0.02)
+    with running(replies={"Q": "B"}, faults={"rate_limited": 0.7}) as server:
+        run = asked(scan2qa, build, server, "--without-scene")
+    assert (run.code, run.err) == (0, "")
+    assert "plain: failed attempts so far, which are repeated: rate_limited " in run.out
+
+
 def test_questions_are_put_in_the_words_of_table_9(scan2qa: Cli, build: Path) -> None:
     with running(replies={"Q": "B"}) as server:
         asked(scan2qa, build, server, "--set", "frames=2")
