@@ -35,6 +35,8 @@ class NameLists(Model):
         usual_share: share of these that is asked.
         whole_factor: names of which one box in twenty, at most, is larger than the median times this have one size: a
             box smaller than the median by more than this may be that of a part; None: boxes are taken for whole.
+        usual_area_factor: areas so near to the usual one of a room with as much furniture are usual.
+        usual_area_share: share of these that is asked.
         usual_cm: name -> least and most of the usual sizes, in centimetres, and the share of these that is asked.
         distance_shares: metres and the share that is asked of shorter distances, in ascending order.
         ahead_factor: of hard directions at most so many times as many are ahead as behind, or the other way round, on
@@ -52,6 +54,8 @@ class NameLists(Model):
     usual_factor: Ratio = 1.0
     usual_share: Share = 1.0
     whole_factor: Ratio | None = None
+    usual_area_factor: Ratio = 1.0
+    usual_area_share: Share = 1.0
     usual_cm: dict[str, tuple[float, float, Share]] = Field(default_factory=dict)
     distance_shares: tuple[tuple[Metres, Share], ...] = ()
     ahead_factor: Ratio | None = None

@@ -459,6 +459,21 @@ def test_furniture_of_two_kinds_of_room_is_flagged(
     assert row["answer"] == "20.0"
 
 
+@pytest.mark.parametrize(
+    ("profile", "furniture", "area_m2", "share"),
+    [
+        ("strict", [], 10.0, 0.2), ("strict", [], 11.49, 0.2), ("strict", [], 11.51, 1), ("strict", [], 8.69, 1),
+        ("strict", ["Desk", "chair", "chair", "lamp"], 10 * 6**0.28, 0.2), ("strict", ["desk", "chair"], 10.0, 1),
+        ("official", [], 10.0, 1), ("revsi", [], 10.0, 1),
+    ],
+)  # fmt: skip
+def test_areas_that_the_furniture_tells_are_seldom_asked(
+    profile: str, furniture: list[str], area_m2: float, share: float
+) -> None:
+    scene = make_scene([cube(name, i, 0) for i, name in enumerate(furniture)], area=area_m2)
+    assert [row["share"] for row in rows_of(scene, ROOM, PROFILES[profile])] == [share]
+
+
 def test_an_area_that_would_be_written_as_zero_is_refused() -> None:
     """0.04 m2 with one decimal is 0.0, which scores divide by."""
     (row,) = rows_of(make_scene([], area=0.04), ROOM, PROFILES["official"])
