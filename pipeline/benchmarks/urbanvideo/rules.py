@@ -45,6 +45,13 @@ class UrbanRules(FlightRules):
         description="share of the flights with a route in which questions print it; of the others movements are asked "
         "that it would tell",
     )
+    captioned: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="share of the flights whose route is not printed in which captions are asked; of the others what "
+        "comes next is asked (Sequence Recall)",
+    )
     ground_max_m: Metres = Field(default=2.0, description="above take-off: lower, a drone can do nothing but ascend")
     caption_steps: int = Field(default=4, ge=2, description="movements in a caption of a stretch")
     caption_steps_max: int = Field(default=6, ge=2, description="movements of a flight captioned as a whole")

@@ -147,8 +147,9 @@ _TOLD_BY_ROUTES = frozenset(("Trajectory Captioning", "Sequence Recall"))
 
 
 def rules(task: str, **limits: Any) -> UrbanRules:
-    """The default rules but for ``limits``; clips begin with the flight, and routes are told where a task wants it."""
-    return UrbanRules(**({"clip_share": None, "routes_told": float(task not in _TOLD_BY_ROUTES)} | limits))
+    """The default rules but for ``limits``; clips begin with the flight, and lots fall so that the task is asked."""
+    lots = {"routes_told": float(task not in _TOLD_BY_ROUTES), "captioned": float(task != "Sequence Recall")}
+    return UrbanRules(**({"clip_share": None} | lots | limits))
 
 
 def rows(scene: FlightScene, *tasks: str, **limits: Any) -> list[dict[str, Any]]:

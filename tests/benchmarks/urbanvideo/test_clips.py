@@ -126,6 +126,17 @@ def test_what_a_route_tells_is_refused_by_name() -> None:
     assert rows(flight(motion(short), route=ROUTE[1:]), "Sequence Recall", routes_told=1.0)[0]["role"] is None
 
 
+def test_of_a_flight_captions_are_asked_or_what_comes_next() -> None:
+    """Half of 40 have either: no caption has the order that is asked for, so what it says would be what is wrong."""
+    scenes = [flight(motion(MOVES), name=str(n)) for n in range(40)]
+    captions, after = (
+        [all(found["reason"] for found in rows(scene, task, captioned=0.5)) for scene in scenes]
+        for task in ("Trajectory Captioning", "Sequence Recall")
+    )
+    assert captions == [not is_refused for is_refused in after]
+    assert 12 <= sum(captions) <= 28
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_no_flight_is_asked_the_same_with_the_same_answer_twice(seed: int) -> None:
     tasks = URBANVIDEO.by_name()

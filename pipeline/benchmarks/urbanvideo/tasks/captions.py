@@ -20,7 +20,7 @@ from pipeline.benchmarks.urbanvideo.cases import (
     orders,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.benchmarks.urbanvideo.tasks.sequence import revealed_by_route
+from pipeline.benchmarks.urbanvideo.tasks.sequence import ask_of_order, revealed_by_route
 from pipeline.core.schema import Rejection
 from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.steps import (
@@ -137,7 +137,9 @@ class TrajectoryCaptioning(UrbanTask):
         case.require("movement_split", repeated, "<=", 0, "times")
         legs = tuple(CaptionPassage(step.actions, _led_to(view, step, case)) for step in steps)
         grounded = _on_ground(view, steps[0].start_s) and _begins_upwards([step.actions for step in steps])
-        return case.ask(_caption(legs), map(_caption, misread(legs, view.known_actions, grounded)))
+        case.ask(_caption(legs), map(_caption, misread(legs, view.known_actions, grounded)))
+        ask_of_order(view, case, captions=True)
+        return case
 
 
 def _led_to(view: UrbanView, step: CaptionStep, case: FlightCase) -> str | None:

@@ -32,6 +32,7 @@ from pipeline.core.identity import digest, rng_for
 from pipeline.core.schema import Rejection
 from pipeline.core.templates import Operands
 from pipeline.questions.rules import make_rejection
+from pipeline.questions.selection import SAME_FACT
 from pipeline.worlds.flight.facts import Action
 from pipeline.worlds.flight.places import BESIDE
 from pipeline.worlds.flight.steps import (
@@ -109,7 +110,9 @@ class SequenceRecall(_Next):
         for event in sorted(found, key=lambda event: event.place):
             case = FlightCase(event.words, draw=(clock(round(event.step.start_s)),))
             case.counted(view, event)
-            yield event, _ask_for_next(view, case, event.step, view.steps[event.place + 1])
+            _ask_for_next(view, case, event.step, view.steps[event.place + 1])
+            ask_of_order(view, case, captions=False)
+            yield event, case
 
     def fair(self, view: UrbanView, case: FlightCase, option: str) -> bool:
         """After a movement comes another one, as anybody knows."""
@@ -320,6 +323,16 @@ def _next_asked(view: UrbanView) -> bool:
 def revealed_by_route(view: UrbanView) -> Rejection | None:
     """Why what the drone did is not asked: a printed route tells it."""
     return make_rejection("told_by_the_route") if prints_route(view) else None
+
+
+def ask_of_order(view: UrbanView, case: FlightCase, *, captions: bool) -> None:
+    """Refuses captions of a flight, or else what comes next: a lot for each flight leaves one of them.
+
+    No caption has the order that is asked for, so what it says is seldom what comes next.
+    """
+    lot, limit = float(rng_for(view.scene.id, "captions").random()), view.rules.captioned
+    if (lot < limit) != captions:
+        case.refuse(SAME_FACT, lot, limit, "share")
 
 
 def actions_of(words: str) -> Actions:
