@@ -139,5 +139,7 @@ def test_drafts_state_what_is_there_and_change_nothing() -> None:
     ]
     for one in found:
         fix(**one).check(before)
+    mast = Landmark(name="Mast", center=(0.04, 12.36), radius_m=1)
+    assert drafts(flight(None, [mast]), ["Mast"])[-1]["set"] == {"center_m": [0.0, 12.4]}
     kept = [fix(**one) for one in found if one["set"] is not None]
     assert fixed(*kept) == before.facts

@@ -227,6 +227,9 @@ def test_drafts_state_what_is_there_and_change_nothing() -> None:
     ]
     counted = before.with_facts(counts={"table": 2, "lamp": 3})
     assert drafts(counted, ["lamp"]) == [{"target": "count", "of": "lamp", "expect": 3, "set": 3}]
+    uncounted = drafts(before.with_facts(counts={}), ["sofa"])
+    assert [(one["target"], one["set"]) for one in uncounted] == [("count", 0), ("drop_object", None)]
+    assert [one["set"] for one in drafts(make_scene([], area=20.126), [])] == [20.13]
     room = drafts(before, ["lamp"])
     assert room == [{"target": "room_area", "expect": 20.0, "set": 20.0}]
     for one in (*found, *room):
