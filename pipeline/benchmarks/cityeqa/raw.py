@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, milp
+from scipy.sparse import csr_array
 
 from pipeline.benchmarks.benchmark import RAW_POSE, RAW_TASK
 from pipeline.benchmarks.cityeqa.wording import Phrase, parse, wordings
@@ -235,19 +236,19 @@ def _crossed(raws: Sequence[RawQuestion]) -> set[tuple[str, ...]]:
     """
     if not raws:
         return set()
-    even = _incidence([(raw.kind, raw.even, raw.split) for raw in raws])
     way = np.array([1.0 if raw.answer == raw.others[0] else -1.0 for raw in raws])
-    once = LinearConstraint(_incidence([(raw.kind, raw.target, raw.answer) for raw in raws]), 0, 1)
+    even = _incidence([(raw.kind, raw.even, raw.split) for raw in raws], way)
+    once = _incidence([(raw.kind, raw.target, raw.answer) for raw in raws], np.ones(len(raws)))
     lots = [int.from_bytes(digest("crossed", *raw.key)[:4], "big") / 2**32 for raw in raws]  # among as many
     worth = 1 + np.array(lots) / len(raws)
-    found = milp(-worth, integrality=1, bounds=Bounds(0, 1), constraints=[LinearConstraint(even * way, 0, 0), once])
+    found = milp(-worth, integrality=1, bounds=Bounds(0, 1), constraints=[(even, 0, 0), (once, 0, 1)])
     return {raw.key for raw, stays in zip(raws, found.x.tolist(), strict=True) if stays > 0.5}
 
 
-def _incidence(values: Sequence[Hashable]) -> FloatArray:
-    """(groups, n) one where a value is that of the group."""
+def _incidence(values: Sequence[Hashable], weights: FloatArray) -> csr_array:
+    """(groups, n) the weight where a value is that of the group; sparse, for a large city has thousands of each."""
     place = {value: n for n, value in enumerate(dict.fromkeys(values))}
-    return np.eye(len(place))[:, [place[value] for value in values]]
+    return csr_array((weights, ([place[value] for value in values], range(len(values)))))
 
 
 def offered(raws: Sequence[RawQuestion]) -> list[RawQuestion]:

@@ -93,14 +93,15 @@ _NO_FIX, _FIX_3D = 1, 3
 _LANDED_M: Final = 0.05  # above take-off
 # Roll and pitch held against the horizon, yaw with the vehicle: MAVLink's GIMBAL_DEVICE_FLAGS.
 _GIMBAL_FLAGS: Final = 4 | 8 | 32
+_STEADY: Final = 9  # decimals of degrees and metres: processors differ in the last digits of a float
 
 
 def with_estimator(plan: FlightPlan, pose: PilotPose) -> tuple[bytes, Origin]:
     """A log with local, global and receiver's positions, and the origin that its first position gives."""
     at = _sampled(plan, pose, "position")
-    t_us, place = _stamps(at), to_wgs84(at.xyz_m)
+    t_us, place = _stamps(at), to_wgs84(at.xyz_m).round(_STEADY)
     origin = _origin(place[0])
-    x, y, z = _ned(to_enu(at.xyz_m, origin))
+    x, y, z = _ned(to_enu(at.xyz_m, origin).round(_STEADY))
     vx, vy, vz = _ned(at.velocity_mps)
     same, sure = np.ones(len(t_us)), np.ones(len(t_us), dtype=bool)
     floats = {"x": x, "y": y, "z": z, "vx": vx, "vy": vy, "vz": vz, "heading": np.radians(wrapped_deg(at.heading_deg))}
@@ -114,7 +115,7 @@ def with_estimator(plan: FlightPlan, pose: PilotPose) -> tuple[bytes, Origin]:
     }
     world = {"lat": ("double", place[:, 0]), "lon": ("double", place[:, 1]), "alt": ("float", place[:, 2])}
     receiver = _sampled(plan, pose, "gps")
-    place_gps = to_wgs84(receiver.xyz_m)
+    place_gps = to_wgs84(receiver.xyz_m).round(_STEADY)
     has_fix = receiver.t_s >= plan.no_fix_s
     gps = {
         **{name: ("double", np.where(has_fix, axis, 0.0)) for name, axis in zip(_GPS_PLACE, place_gps.T, strict=True)},
