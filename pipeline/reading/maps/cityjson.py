@@ -156,7 +156,7 @@ BEYOND_MAX: Final = 0.01  # of the longest side of the stated extent; a part of 
 def _refuse_beyond_extent(files: SceneFiles, path: Path, vertices: FloatArray, metadata: Any) -> None:
     """Raises RawDataError where vertices lie beyond the extent that the file states of itself: one of both is wrong."""
     stated = metadata.get("geographicalExtent") if isinstance(metadata, dict) else None
-    sound = isinstance(stated, list) and len(stated) == 6 and all(type(v) in (int, float) for v in stated)
+    sound = isinstance(stated, list) and len(stated) == 6 and all(map(_is_coordinate, stated))
     if not sound or not len(vertices):
         return
     low, high = np.array(stated, dtype=np.float64).reshape(2, 3)
@@ -169,6 +169,10 @@ def _refuse_beyond_extent(files: SceneFiles, path: Path, vertices: FloatArray, m
         )
         remedy = "are transform and axes those of this file? If the extent is old, take it out"
         raise files.fault(path, "bad_vertices", message, remedy)
+
+
+def _is_coordinate(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < 1e12  # NaN and numbers that no float holds fail too
 
 
 def _lat_lon(files: SceneFiles, path: Path, system: _System, vertices: FloatArray) -> FloatArray:

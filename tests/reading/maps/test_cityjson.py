@@ -248,6 +248,9 @@ def test_vertices_lie_within_the_extent_that_the_file_states(tmp_path: Path, sca
         assert (error.finding, "geographicalExtent" in error.message) == ("bad_vertices", True)
     else:
         assert len(read_value(tmp_path, value, DELFT)[0]) == 1
+    for odd in ([10**400] * 6, [float("nan")] * 6, [float("inf")] * 6, [True] * 6, ["1"] * 6, [0.0] * 5, {}):
+        value["metadata"]["geographicalExtent"] = odd
+        assert len(read_value(tmp_path, value, DELFT)[0]) == 1
 
 
 @pytest.mark.parametrize(
