@@ -95,12 +95,9 @@ class Step:
         results = {name: tuple((u, r) for u, r in found if r) for name, found in taken.items()}
         if any(len(results[name]) < len(found) for name, found in taken.items()):
             return self._undecided
-        parts = {
-            f"{RESULTS}{name}": digest_of([[u, result.digest] for u, result in found])
-            for name, found in results.items()
-        }
-        context = StageContext(self.unit, spec.settings, folder, results)
-        parts |= {f"{RESULTS}{name}": part for name, part in spec.part_digests(context).items()}
+        made_from = {name: digest_of([[u, result.digest] for u, result in found]) for name, found in results.items()}
+        made_from |= spec.part_digests(StageContext(self.unit, spec.settings, folder, results))
+        parts = {f"{RESULTS}{name}": part for name, part in made_from.items() if part}
         parts |= raw.parts if raw and spec.reads_raw else {}
         parts |= raw.human_input.parts if raw and spec.reads_human_input else {}
         parts |= spec.other_files(folder)
@@ -353,6 +350,10 @@ class Planner:
     def _source(self, name: str, taker: Stage) -> str | None:
         return source_of(name, taker, self._stages, self._config)
 
+    def _sources(self, names: Iterable[str], taker: Stage) -> tuple[tuple[str, str], ...]:
+        """Stages, and whose results are taken as theirs; without those that are switched off and pass nothing on."""
+        return tuple((name, source) for name in names if (source := self._source(name, taker)))
+
     def _index(self, name: str, units: Collection[str] | None) -> dict[str, dict[str, Result]]:
         found: dict[str, dict[str, Result]] = {}
         for (unit, key), result in Store(self._folder / STORE).index(name, units).items():
@@ -375,8 +376,8 @@ class Planner:
                 of_build=stage.unit == "build",
                 reads_raw=stage.reads_raw,
                 reads_human_input=stage.reads_human_input,
-                requires=tuple((name, self._source(name, stage) or "") for name in stage.requires),
-                optional=tuple((name, source) for name in stage.optional if (source := self._source(name, stage))),
+                requires=self._sources(stage.requires, stage),
+                optional=self._sources(stage.optional, stage),
                 part_digests=stage.part_digests,
                 settings=settings,
                 config=digest_of(settings),

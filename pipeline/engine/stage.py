@@ -45,10 +45,12 @@ class Stage:
         module: the module that defines the stage (``__name__``); its imports are the stage's code.
         run: returns the bytes of the result. Raises RawDataError if the raw data of the unit cannot be used.
         unit: what the stage runs for: each scene, or the build as a whole.
-        requires: stages whose results are required. The stage runs for each scene that has all of them. A stage of the
-            whole build gets the results of these scenes, and does not run if there is no such scene.
+        requires: stages whose results are required, unless they are switched off without a ``fallback``. The stage runs
+            for each scene that has all of them. A stage of the whole build gets the results of these scenes, and does
+            not run if there is no such scene.
         optional: stages whose results are optional.
-        part_digests: for results that only a part of matters for a scene: by stage, the digest of that part.
+        part_digests: for results of which only a part matters for a scene: by stage, the digest of that part, or ""
+            where it matters only that there is a result.
         reads_raw: whether the stage reads raw data.
         reads_human_input: whether the stage reads human input about the scene.
         settings: every part of the configuration that the result depends on, as JSON-like values.

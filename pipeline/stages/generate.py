@@ -45,6 +45,18 @@ def uses(config: BuildConfig, reader: Reader | None) -> tuple[str, ...]:
     return benchmark.view_modules(*worlds, *(tasks[name] for name in config.generate.tasks))
 
 
+def depends(context: StageContext) -> dict[str, str]:
+    """Of the video it matters only that it can be delivered."""
+    return {"video": ""}
+
+
 GENERATE: Final = Stage(
-    name="generate", suffix=".zst", module=__name__, run=run, requires=("describe",), settings=settings, uses=uses
+    name="generate",
+    suffix=".zst",
+    module=__name__,
+    run=run,
+    requires=("describe", "video"),  # nothing is asked of one that cannot be delivered
+    part_digests=depends,
+    settings=settings,
+    uses=uses,
 )

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -15,10 +16,12 @@ from pipeline.engine.config import build_config
 from pipeline.rendering.sampled import HASHED, sampled_rows
 from pipeline.stages.builder import Builder
 from pipeline.stages.frames import _compare
+from pipeline.stages.registry import STAGES
 from pipeline.worlds.indoor.facts import IndoorScene
 from pipeline.worlds.indoor.observe import visibility
 from pipeline.worlds.registry import WORLDS
 from tests.builds import UNASKED, results_of, rows_of
+from tests.worlds.flight.readers.tiny_flights import write_flight
 from tests.worlds.indoor.readers.test_scene_folders import write
 
 
@@ -64,6 +67,31 @@ def test_frames_are_those_examined_or_the_scene_is_left_out(
     (left_out,) = Builder(config, out).build().quarantine
     assert left_out.finding == "other_frames_examined"
     assert "1 of 4 frames of budget 4 are others than those examined" in left_out.message
+
+
+@pytest.mark.slow
+def test_nothing_is_asked_of_a_film_that_breaks_off(tmp_path: Path) -> None:
+    """A log alone would do, and does where a build delivers no films: candidates do not depend on what they are."""
+    ran = ("unify", "fix", "video", "observe", "generate")
+    stages = {name: STAGES[name] for name in (*ran, "describe")}
+    movie = write_flight(tmp_path / "raw", video_s=6.0) / "video.mp4"
+    config = build_config({"benchmark": "urbanvideo", "roots": {"flights": tmp_path / "raw"}})
+
+    def built(out: str, *, video: bool = True) -> tuple[set[str], dict[str, str]]:
+        outcome = Builder(config.model_copy(update={"video": video}), tmp_path / out, stages=stages).build()
+        return {left.stage for left in outcome.quarantine}, {e.stage: e.key for e in outcome.manifest if e.output}
+
+    assert built("out") == (set(), dict.fromkeys(ran, ANY))
+    sound = movie.read_bytes()
+    first = sound.index(b"mdat") + 4
+    last = first - 8 + int.from_bytes(sound[first - 8 : first - 4], "big")
+    middle = (first + last) // 2
+    movie.write_bytes(sound[:middle] + bytes(last - middle) + sound[last:])
+    assert built("out") == ({"video"}, dict.fromkeys(("unify", "fix", "observe"), ANY))
+    _, of_log = built("out", video=False)
+    movie.write_bytes(sound)
+    assert built("out")[1]["generate"] != of_log["generate"], "the log's film is another file"
+    assert built("out", video=False)[1]["generate"] == built("out")[1]["generate"]
 
 
 def test_frames_that_are_others_than_those_examined_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
