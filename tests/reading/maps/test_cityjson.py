@@ -248,6 +248,8 @@ def test_vertices_lie_within_the_extent_that_the_file_states(tmp_path: Path, sca
         assert (error.finding, "geographicalExtent" in error.message) == ("bad_vertices", True)
     else:
         assert len(read_value(tmp_path, value, DELFT)[0]) == 1
+        value["metadata"]["geographicalExtent"] = [*extent[:2], 0.0, *extent[3:5], 0.0]  # no heights
+        assert len(read_value(tmp_path, value, DELFT)[0]) == 1
     for odd in ([10**400] * 6, [float("nan")] * 6, [float("inf")] * 6, [True] * 6, ["1"] * 6, [0.0] * 5, {}):
         value["metadata"]["geographicalExtent"] = odd
         assert len(read_value(tmp_path, value, DELFT)[0]) == 1

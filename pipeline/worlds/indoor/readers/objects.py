@@ -178,12 +178,20 @@ def check_turns(instances: Sequence[AnnotatedInstance], vertices: FloatArray, fi
     Axes may be columns for rows, lengths in another order than the axes, x or y of the other sign.
     """
     better, worse = Counter[str](), Counter[str]()
+    vertices = vertices[np.argsort(vertices[:, 0])]
+    x = vertices[:, 0].copy()
+
+    def near(center: Sequence[float], reach: float) -> FloatArray:  # of up to a million vertices
+        block = vertices[slice(*np.searchsorted(x, (center[0] - reach, center[0] + reach)))]
+        return block[(np.abs(block[:, 1:] - center[1:]) <= reach).all(axis=1)]
+
     for item in instances:
-        across = math.hypot(*item.box.lengths) + 4 * GROWN_M
-        near = vertices[(np.abs(vertices - np.array(item.box.center)) <= across / 2).all(axis=1)]
-        own = _filled(near, item.box)
-        for how, box in _read_otherwise(item.box):
-            other = _filled(near if box.center == item.box.center else vertices, box)
+        reach = math.hypot(*item.box.lengths) / 2 + 2 * GROWN_M
+        readings = list(_read_otherwise(item.box))
+        around = {center: near(center, reach) for center in {box.center for _, box in readings}}
+        own = _filled(around[item.box.center], item.box)
+        for how, box in readings:
+            other = _filled(around[box.center], box)
             fuller = own.vertices * TURNED_MORE < other.vertices
             spanned = box.lengths == item.box.lengths or own.reach <= min(other.reach, SPANNED_FULL)
             better[how] += fuller and spanned
