@@ -32,6 +32,7 @@ from pipeline.review.review_bundle import CATEGORY_CHECK
 from pipeline.samples.indoor.metadata import PLANS, sample_scene
 from pipeline.scoring.predictions import read_predictions
 from pipeline.stages.builder import Builder
+from pipeline.worlds.indoor.observe import visibility
 from tests.builds import UNASKED, config_of, release_of, results_of, rows_of, whys
 from tests.worlds.indoor.readers.test_scene_folders import write
 
@@ -281,7 +282,10 @@ def test_released_metadata_get_their_videos_and_what_shows_nothing_is_not_review
     }
 
 
-def test_what_is_said_of_a_category_becomes_a_fix_and_then_a_doubt(tmp_path: Path) -> None:
+def test_what_is_said_of_a_category_becomes_a_fix_and_then_a_doubt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visibility, "SURFACE_FIT_MIN", 0.0)  # the film shows squares, and no room
     scenes, out = write(tmp_path / "scenes", name="hall"), tmp_path / "out"
     tasks = {"generate": {"tasks": ["object_size_estimation", "object_abs_distance"]}}
     coarse = {"indoor": {"frames_per_second": 5.0, "width": 80, "height": 60, "min_pixels": 5, "budgets": [16]}}

@@ -242,7 +242,7 @@ class CityView:
         signs = self.query.signs.get(thing.id)
         is_called = bool(signs or self.query.fronts.corner[i])  # also without its sort
         is_sorted = self.is_business(i) and thing.noun != SHOP
-        lots = {"name": self.read(i) is not None, "sign": bool(signs), "noun": is_sorted and is_called}
+        lots: dict[str, int] = {"name": self.read(i) is not None, "sign": bool(signs), "noun": is_sorted and is_called}
         lots["use"] = is_sorted * (_USE_LOTS if is_called else 1)
         parts = [(part, str(n)) for part, most in lots.items() for n in range(most)]
         return min(parts, key=lambda lot: digest("asked", self.scene.id, thing.id, *lot), default=("",))[0]

@@ -147,7 +147,7 @@ WRITERS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {  # and 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize(
     ("n", "area", "floor"),
-    [(0, None, None), (1, 20.0, None), (2, None, FLOOR), (3, 20.0, FLOOR), (4, None, None), (4, 20.0, FLOOR)],
+    [(0, None, None), (1, 40.0, None), (2, None, FLOOR), (3, 40.0, FLOOR), (4, None, None), (4, 40.0, FLOOR)],
 )
 def test_few_objects_cost_questions_and_nothing_else(n: int, area: float | None, floor: object, profile: str) -> None:
     bare = make_scene(THINGS[:n], area=area)
