@@ -49,11 +49,8 @@ def check(
     declared: DeclaredTrial,
 ) -> bool:
     """Scores a log; False where it can be scored for none of the tasks."""
-    from pipeline.benchmarks.embodied4c.rules import DOMAINS
-    from pipeline.benchmarks.embodied4c.vln.logs import (
-        KnownRoads,
-        trials_of,  # the formats' libraries take a second to start
-    )
+    from pipeline.benchmarks.embodied4c.rules import DOMAINS  # the formats' libraries take a second to start
+    from pipeline.benchmarks.embodied4c.vln.logs import KnownRoads, trials_of
     from pipeline.benchmarks.embodied4c.vln.rules import checked
     from pipeline.benchmarks.embodied4c.vln.specification import specifications
 

@@ -203,10 +203,11 @@ def evened(raws: Sequence[RawQuestion], spare: int = 1) -> set[tuple[str, ...]]:
     still be refused.
     """
     groups: dict[tuple[str, str], dict[str, list[RawQuestion]]] = {}
-    crossed = [raw for raw in raws if raw.crossed and spare == 1]
+    crossed = [raw for raw in raws if raw.crossed] if spare == 1 else []
     kept = {raw.key for raw in raws if raw.answer_type == OPEN or raw.written is not None} | _crossed(crossed)
+    decided = kept.union(raw.key for raw in crossed)
     for raw in raws:
-        if raw.key not in kept and not (raw.crossed and spare == 1):
+        if raw.key not in decided:
             groups.setdefault((raw.kind, raw.even), {}).setdefault(raw.answer, []).append(raw)
     for by_answer in groups.values():
         if len(by_answer) < 2:

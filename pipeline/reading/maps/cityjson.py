@@ -161,8 +161,8 @@ def _refuse_beyond_extent(files: SceneFiles, path: Path, vertices: FloatArray, m
         return
     low, high = np.array(stated, dtype=np.float64).reshape(2, 3)
     side = float((high - low).max())
-    beyond = np.maximum(low - vertices.min(0), vertices.max(0) - high)
-    beyond = float(beyond[high > low].max(initial=0.0))  # many converters state no heights: from 0 to 0
+    by_axis = np.maximum(low - vertices.min(0), vertices.max(0) - high)
+    beyond = float(by_axis[high > low].max(initial=0.0))  # heights may not be stated: from 0 to 0
     if beyond > BEYOND_MAX * side:
         message = (
             f"vertices lie {beyond:.6g} beyond the stated geographicalExtent, {beyond / side:.0%} of its longest side "

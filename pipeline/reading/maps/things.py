@@ -290,7 +290,7 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
         foot, high = raised, high - raised
     height, base, top = _finite(high), _finite(foot), _finite(placed.top_m[i])
     facing = _number(feature.tags.get("facing_deg"))
-    value = _number(next((feature.tags[k] for k in ("building:levels", "levels") if k in feature.tags), None))
+    levels = _number(next((feature.tags[k] for k in ("building:levels", "levels") if k in feature.tags), None))
     return CityThing(
         id=_id(feature, outline, kind, nth),
         kind=kind,
@@ -306,7 +306,7 @@ def _thing(placed: PlacedFeature, i: int, outline: FloatArray, nth: int, unnamed
         height_m=height,
         base_m=base,
         top_m=top,
-        levels=value if value is not None and 0 < value <= LEVELS_MAX else None,
+        levels=levels if levels is not None and 0 < levels <= LEVELS_MAX else None,
         traits=traits_of(feature.tags, kind, noun),
         center=(round(center[0], _DECIMALS) + 0.0, round(center[1], _DECIMALS) + 0.0),
         radius_m=round(radius, _DECIMALS),

@@ -74,7 +74,7 @@ class RoomRenderer:
         self, pose: FloatArray, lens: Lens, rows: slice
     ) -> tuple[IntArray, npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Face and depth of each pixel of some rows, row by row, and the direction of its ray."""
-        x = ((np.arange(lens.width) - lens.cx) / lens.fx).astype(np.float32)
+        x = ((np.arange(lens.width) - lens.cx) / lens.fx).astype(np.float32)  # rays have length 1 along z
         y = ((np.arange(lens.height) - lens.cy) / lens.fy).astype(np.float32)
         turn = pose[:3, :3].astype(np.float32)
         rays = np.empty((len(y[rows]), lens.width, 6), dtype=np.float32)

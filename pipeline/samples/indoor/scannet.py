@@ -54,7 +54,7 @@ _LABELS: Final = load_table("samples/scannet_labels")
 
 def write_tables(root: Path, plans: tuple[RoomPlan, ...]) -> None:
     """Writes the label table and the validation split."""
-    rows = ["\t".join(_LABEL_COLUMNS)]
+    rows = ["\t".join(_LABEL_COLUMNS)]  # the public columns; those that nothing here depends on are empty
     for raw, (number, category, nyu40, eigen13, nyu, nyu_name, eigen, mpcat, mpcat_index) in _LABELS.items():
         filled = [number, raw, category, 0, nyu40, eigen13, nyu, nyu_name, eigen, *[""] * 6, mpcat, mpcat_index]
         rows.append("\t".join(map(str, filled)))

@@ -233,7 +233,7 @@ def name_thing(view: ArmExam, one: ExamCase, row: int, index: int, words: str | 
 def name_nearest(view: ArmExam, one: ExamCase, row: int, index: int) -> None:
     """Names the thing that was the nearest at a time, which is the answer."""
     name_thing(view, one, row, index)
-    one.require("tells_another_answer", len(view.nearest_untold.intersection((row,))), "<=", 0, "things")
+    one.require("tells_another_answer", float(row in view.nearest_untold), "<=", 0, "things")
 
 
 def in_space(view: ArmExam, one: ExamCase, index: int, *rows: int) -> None:
