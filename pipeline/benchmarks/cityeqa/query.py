@@ -125,23 +125,33 @@ class Query:
         Of each place those with useful things (u,), and if one of these surely lies in some direction also those with
         others (k,): from elsewhere no text leads anywhere, and others are many more.
         """
-        reach_m, margin_deg = self.limits.first_m, self.limits.margin_deg
+        reach_m = self.limits.first_m
         found = self.relations.of_points(places, reach_m, useful)
-        sure = [found.holds(d, margin_deg, reach_m)[0] for d in range(len(DIRECTIONS))]
+        sure = [self.holds(found, d)[0] for d in range(len(DIRECTIONS))]
         led = np.unique(found.one[np.any(sure, axis=0)])
         rest = self.relations.of_points(places[led], reach_m, others)
         rest = rest._replace(one=led[rest.one])
         return Pairs(*(np.concatenate(both) for both in zip(found, rest, strict=True)))
 
-    def first(self, pairs: Pairs, places: int, direction: int) -> MatchedTargets:
-        """Things in one of `DIRECTIONS` of so many places, of which the pairs are given: matrices (places, T)."""
-        sure, maybe = pairs.holds(direction, self.limits.margin_deg, self.limits.first_m)
-        shape = (places, len(self.city.things))
-        return MatchedTargets(*(_matrix(pairs.one[hit], pairs.other[hit], shape) for hit in (sure, maybe)))
+    def holds(self, pairs: Pairs, direction: int) -> tuple[BoolArray, BoolArray]:
+        """Whether the things of pairs (n,) surely lie in one of `DIRECTIONS` of places, and whether they may."""
+        return pairs.holds(direction, self.limits.margin_deg, self.limits.first_m)
 
-    def most(self, found: MatchedTargets, word: str, pairs: Pairs) -> MatchedTargets:
-        """Of what a first hop finds from each place the one that is clearly so, and all that may be."""
-        return MatchedTargets(*self._keep_most(found, [word] * found.sure.shape[0], pairs))
+    def most(self, word: str, pairs: Pairs, own: IntArray, sure: BoolArray) -> tuple[BoolArray, BoolArray]:
+        """Which of some pairs (k,) may be the most of those of their places, and which surely are.
+
+        Args:
+            word: of `MOSTS`; the nearest is worth the most.
+            pairs: of places and things.
+            own: (k,) indices of those that a first hop may lead to.
+            sure: (k,) whether it surely does.
+        """
+        if word == "nearest":
+            far, error = pairs.distance_m[own], pairs.error_m[own]
+            low, high = 1.0 / np.maximum(far + error, 0.1), 1.0 / np.maximum(far - error, 0.1)
+        else:
+            low, high = (worth[pairs.other[own]] for worth in self.worth[word])
+        return clearly_most(pairs.one[own], low, high, sure, MOST_TIMES[word])
 
     def steps(self, direction: int) -> tuple[Any, Any]:
         """Matrices (T, T): what has surely, and what has possibly, one of `RELATIONS` to each landmark."""
@@ -200,17 +210,23 @@ class Query:
         sure, maybe = (np.zeros(len(pairs.one), dtype=bool) for _ in range(2))
         for d in range(len(DIRECTIONS)):
             own = direction[pairs.one] == d
-            holds = pairs.holds(d, self.limits.margin_deg, self.limits.first_m)
+            holds = self.holds(pairs, d)
             sure |= own & holds[0]
             maybe |= own & holds[1]
+        first = [way.legs[0] for way in ways]
+        for which, hit in enumerate((sure, maybe)):
+            hit[hit] = self._fits(pairs.one[hit], pairs.other[hit], first, which)
+        asked = np.array([leg.most for leg in first], dtype=str)[pairs.one]
+        for word in MOSTS:
+            own = np.flatnonzero(maybe & (asked == word))
+            maybe[own], sure[own] = self.most(word, pairs, own, sure[own])
         now = [_matrix(pairs.one[hit], pairs.other[hit], (len(ways), things)) for hit in (sure, maybe)]
-        for hop in range(max((len(way.legs) for way in ways), default=0)):
+        for hop in range(1, max((len(way.legs) for way in ways), default=0)):
             here = [way.legs[hop] if hop < len(way.legs) else None for way in ways]
-            if hop:
-                now = [self._step(matrix, here, which) for which, matrix in enumerate(now)]
-            now = [self._keep(matrix, here, which) for which, matrix in enumerate(now)]
-            if not hop:
-                now = self._keep_most(now, [way.legs[0].most for way in ways], pairs)
+            for which, matrix in enumerate(now):
+                row, column = self._step(matrix, here, which).tocoo().coords
+                stays = self._fits(row, column, here, which)
+                now[which] = _matrix(row[stays], column[stays], matrix.shape)
         return MatchedTargets(*now)
 
     def _step(self, now: Any, here: Sequence[Hop | None], which: int) -> Any:
@@ -223,51 +239,18 @@ class Query:
                 out = out + (from_here @ self._steps[d][which])
         return out
 
-    def _keep_most(self, now: Sequence[Any], most: Sequence[str], pairs: Pairs) -> list[Any]:
-        """Of those that a first hop leads to the one that is clearly so, and all that may be; hops without one stay."""
-        asked = np.array(most)
-        if not (asked != "").any():
-            return list(now)
-        sure, maybe = now
-        sure_coo, maybe_coo = sure.tocoo(), maybe.tocoo()
-        row, column = maybe_coo.coords
-        surely = np.isin(_cells(row, column, maybe.shape), _cells(sure_coo.row, sure_coo.col, sure.shape))
-        stays, chosen = (asked[row] == ""), (asked[row] == "") & surely
-        for word in MOSTS:
-            own = np.flatnonzero(asked[row] == word)
-            if not len(own):
-                continue
-            low, high = self._worth_of(word, row[own], column[own], pairs, maybe.shape)
-            may, is_it = clearly_most(row[own], low, high, surely[own], MOST_TIMES[word])
-            stays[own], chosen[own] = may, is_it
-        return [_matrix(row[keep], column[keep], maybe.shape) for keep in (chosen, stays)]
-
-    def _worth_of(
-        self, word: str, row: IntArray, column: IntArray, pairs: Pairs, shape: tuple[int, int]
-    ) -> tuple[FloatArray, FloatArray]:
-        """Least and greatest value (k,) of what a task's first hop leads to; the nearest is worth the most."""
-        if word != "nearest":
-            low, high = self.worth[word]
-            return low[column], high[column]
-        cells = _cells(pairs.one, pairs.other, shape)
-        order = np.argsort(cells, kind="stable")
-        at = order[np.searchsorted(cells[order], _cells(row, column, shape))]
-        far, error = pairs.distance_m[at], pairs.error_m[at]
-        return 1.0 / np.maximum(far + error, 0.1), 1.0 / np.maximum(far - error, 0.1)
-
-    def _keep(self, now: Any, here: Sequence[Hop | None], which: int) -> Any:
-        """Only what fits each task's phrase."""
+    def _fits(self, row: IntArray, column: IntArray, here: Sequence[Hop | None], which: int) -> BoolArray:
+        """Whether things (k,) fit, surely or possibly, the phrases of their tasks' legs; without a leg all do."""
         phrases = sorted({leg.phrase for leg in here if leg is not None}, key=str)
         number = {p: i for i, p in enumerate(phrases)}
-        row, column = now.tocoo().coords
         of = np.array([-1 if leg is None else number[leg.phrase] for leg in here], dtype=np.intp)[row]
-        stays = of < 0
+        stays: BoolArray = of < 0
         order = np.argsort(of, kind="stable")
         ends = np.searchsorted(of[order], np.arange(len(phrases) + 1))
         for phrase, first, end in zip(phrases, ends[:-1], ends[1:], strict=True):
             own = order[first:end]
             stays[own] = self.fit(phrase, column[own])[which]
-        return _matrix(row[stays], column[stays], now.shape)
+        return stays
 
     def fit(self, phrase: Phrase, things: IntArray) -> tuple[BoolArray, BoolArray]:
         """Whether some things (n,) surely fit a phrase, and whether they may.

@@ -14,12 +14,13 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, in_view, is_open, made, spread, turned, worded
 from pipeline.benchmarks.cityeqa.oracle import Oracle, SolvedPath, steps_rules
-from pipeline.benchmarks.cityeqa.query import Hop, MatchedTargets, RouteQuery
+from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
-from pipeline.benchmarks.cityeqa.relations import FARTHER
+from pipeline.benchmarks.cityeqa.relations import FARTHER, Pairs
 from pipeline.benchmarks.cityeqa.view import CityView
 from pipeline.benchmarks.cityeqa.wording import DIRECTIONS, MOSTS, RELATIONS, Phrase
 from pipeline.core.arrays import BoolArray, FloatArray, IntArray
@@ -28,12 +29,13 @@ from pipeline.questions.rules import Measure, first_broken, rule
 from pipeline.reading.maps.city_thing import BUILDING
 
 
-class HopSuffixes(NamedTuple):
+@dataclass(frozen=True)
+class HopSuffixes:
     """Ends of one length.
 
     Attributes:
         legs: (K,) the hops of each.
-        good: (L, K) sparse; see above. Landmarks that the question speaks of are none.
+        good: (L, K) sparse; see below. Landmarks that the question speaks of are none.
         bad: (L, K) sparse.
         over: (L, K) sparse: landmarks of the second hop over which it surely goes on; None for shorter ends.
     """
@@ -42,6 +44,26 @@ class HopSuffixes(NamedTuple):
     good: Any
     bad: Any
     over: Any = None
+
+    @cached_property
+    def bad_bits(self) -> npt.NDArray[np.uint64]:
+        """The landmarks from which each end is bad (W, K)."""
+        return _bits(self.bad.toarray().T)
+
+    def saying(self, phrases: Sequence[Phrase]) -> BoolArray:
+        """Which ends say some phrases (P, K): two things of one text are never called the same."""
+        found = np.zeros((len(phrases), len(self.legs)), dtype=bool)
+        for n, phrase in enumerate(phrases):
+            found[n, self._by_phrase.get(phrase, ())] = True
+        return found
+
+    @cached_property
+    def _by_phrase(self) -> dict[Phrase, list[int]]:
+        found: dict[Phrase, list[int]] = {}
+        for number, legs in enumerate(self.legs):
+            for leg in legs:
+                found.setdefault(leg.phrase, []).append(number)
+        return found
 
 
 class AllHopSuffixes:
@@ -65,7 +87,8 @@ class AllHopSuffixes:
         slack_m = 2 * view.query.relations.slack_m
         far_m = reach_m + FARTHER * (rules.first_reach_m + rules.next_reach_m) + slack_m
         self.local: IntArray = view.query.near(raw.target, far_m)
-        self.place = {int(i): n for n, i in enumerate(self.local)}
+        self.at = np.full(len(view.things), -1, dtype=np.intp)  # of each thing among these
+        self.at[self.local] = np.arange(len(self.local))
         self.banned = {raw.target, *raw.about, *raw.shown}
 
     def of(self, hops: int) -> HopSuffixes:
@@ -89,7 +112,7 @@ class AllHopSuffixes:
             maybe = view.query.steps(d)[1][self.local][:, self.local]
             for phrase in self.raw.phrases:
                 surely, fits = view.query.fit(phrase, self.local)
-                if not surely[self.place[target]] or not phrase.is_sayable:
+                if not surely[self.at[target]] or not phrase.is_sayable:
                     continue
                 elsewhere = np.asarray(maybe @ (fits & (self.local != target)), dtype=bool)
                 legs.append((Hop(d, phrase),))
@@ -133,7 +156,7 @@ class AllHopSuffixes:
 
     def _rows(self, things: Sequence[int]) -> BoolArray:
         found = np.zeros(len(self.local), dtype=bool)
-        found[[self.place[i] for i in things if i in self.place]] = True
+        found[[self.at[i] for i in things if self.at[i] >= 0]] = True
         return found
 
     def _ends(
@@ -156,19 +179,21 @@ def _sparse(matrix: BoolArray) -> Any:
 
 def without(matrix: Any, other: Any) -> Any:
     """Where a boolean matrix is true and another is not."""
+    from scipy.sparse import csr_array
+
     rows = (np.repeat(np.arange(one.shape[0]), np.diff(one.indptr)) for one in (matrix, other))
     cells, excluded = (row * one.shape[1] + one.indices for row, one in zip(rows, (matrix, other), strict=True))
-    found = with_entries(matrix, matrix.data & ~np.isin(cells, excluded))
+    keep = matrix.data & ~np.isin(cells, excluded)
+    before = np.concatenate([[0], np.cumsum(keep)])
+    found = csr_array((matrix.data[keep], matrix.indices[keep], before[matrix.indptr]), shape=matrix.shape)
     found.sort_indices()
     return found
 
 
-def with_entries(matrix: Any, keep: BoolArray) -> Any:
-    """A boolean matrix by rows with some of its entries (k,) and no others."""
-    from scipy.sparse import csr_array
-
-    before = np.concatenate([[0], np.cumsum(keep)])
-    return csr_array((matrix.data[keep], matrix.indices[keep], before[matrix.indptr]), shape=matrix.shape)
+def _bits(matrix: BoolArray) -> npt.NDArray[np.uint64]:
+    """The columns of a matrix (m, L) as words (W, m) of 64 of them."""
+    padded = np.pad(np.ascontiguousarray(matrix), ((0, 0), (0, -matrix.shape[1] % 64)))
+    return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
 
 
 GRID_M: Final = 4.0  # between places that are looked at, multiples of it east and north of the city's origin
@@ -188,17 +213,45 @@ class SolvedTask:
     solved: SolvedPath
 
 
-class FirstHop(NamedTuple):
-    """A first hop, and what it surely leads to (n, L) from places, sparse."""
+class FirstHops(NamedTuple):
+    """First hops one way from n places, in P wordings.
 
-    leg: Hop
-    sure: Any
+    Attributes:
+        legs: (P,) the wordings.
+        sure: (n, L) what surely lies that way from each place, whatever it is called.
+        maybe: (n, L) what may.
+        is_one: (P, L) what surely is called so.
+        may_be: (P, L) what may be.
+    """
+
+    legs: Sequence[Hop]
+    sure: BoolArray
+    maybe: BoolArray
+    is_one: BoolArray
+    may_be: BoolArray
+
+    def texts(self, ends: HopSuffixes) -> IntArray:
+        """Place, wording and end (3, m) of all texts that lead to the target alone."""
+        from scipy.sparse import csr_array
+
+        place, thing = np.nonzero(self.sure)
+        nth, called = np.nonzero(self.is_one.T[thing])
+        shape = len(self.sure) * len(self.legs), self.sure.shape[1]
+        rows = place[nth] * len(self.legs) + called, thing[nth]
+        led = csr_array((np.ones(len(nth), dtype=bool), rows), shape=shape) @ ends.good
+        led.sort_indices()
+        row, end = led.tocoo().coords
+        place, called = np.divmod(row.astype(np.intp), len(self.legs))
+        lost = ends.saying([leg.phrase for leg in self.legs])[called, end]
+        for there, fits, bad in zip(_bits(self.maybe), _bits(self.may_be), ends.bad_bits, strict=True):
+            lost |= (there[place] & fits[called] & bad[end]) != 0
+        return np.stack([place, called, end])[:, ~lost]
 
 
 class UniqueHopTexts(NamedTuple):
-    """Texts that lead to the target alone: place, number of the first hop, and number of the end (m,) of each."""
+    """Texts that lead to the target alone: place, number of the first hop (which of which), and of the end (m,)."""
 
-    firsts: Sequence[FirstHop]
+    firsts: Sequence[tuple[FirstHops, int]]
     place: IntArray
     first: IntArray
     end: IntArray
@@ -333,53 +386,52 @@ class Search:
     def texts(self, poses: FloatArray, hops: int, most: bool) -> UniqueHopTexts:
         """All texts of so many hops that lead from places (n, 6) to the target alone, with a superlative or without."""
         ends = self.ends.of(hops)
-        firsts: list[FirstHop] = []
+        firsts: list[tuple[FirstHops, int]] = []
         found = [np.empty((3, 0), dtype=np.intp)]
         good = np.diff(ends.good.indptr) > 0
         if len(poses) and good.any():
-            saying = _ends_by_phrase(ends)
-            for leg, sure, maybe in self._superlatives(poses, good) if most else self._plain_hops(poses, ends, hops):
-                among = np.bincount(sure.indices, minlength=sure.shape[1]) > 0
-                allowed = np.setdiff1d(np.unique(ends.good[among].indices), saying.get(leg.phrase, ()))
-                if len(allowed):
-                    of = slice(None) if len(allowed) == len(ends.legs) else allowed
-                    hit = without(sure @ ends.good[:, of], maybe @ ends.bad[:, of]).tocoo()
-                    found.append(np.stack([hit.row, np.full(len(hit.row), len(firsts)), allowed[hit.col]]))
-                    firsts.append(FirstHop(leg, sure))
-        place, first, end = np.concatenate(found, axis=1).astype(np.intp)
-        return UniqueHopTexts(firsts, place, first, end)
+            for way in self._superlatives(poses, good) if most else self._plain_hops(poses, ends, hops):
+                place, first, end = way.texts(ends)
+                found.append(np.stack([place, first + len(firsts), end]))
+                firsts += [(way, n) for n in range(len(way.legs))]
+        return UniqueHopTexts(firsts, *np.concatenate(found, axis=1))
 
-    def _plain_hops(self, poses: FloatArray, ends: HopSuffixes, hops: int) -> Iterator[tuple[Hop, Any, Any]]:
-        """First hops, and what each leads to from places (n, 6), surely and possibly: (n, L), sparse."""
+    def _plain_hops(self, poses: FloatArray, ends: HopSuffixes, hops: int) -> Iterator[FirstHops]:
+        """First hops from places (n, 6) in each direction."""
         query, local = self.view.query, self.ends.local
-        phrases = self.ends.phrases(np.diff(ends.good.indptr) > 0) if hops > 1 else self._called
-        fits = [query.fit(phrase, local) for phrase in phrases]
-        useful = (np.diff(ends.good.indptr) > 0) & np.any([sure for sure, _ in fits], axis=0)
-        matters = (np.diff(ends.good.indptr) > 0) | (np.diff(ends.bad.indptr) > 0)
-        matters &= np.any([maybe for _, maybe in fits], axis=0)
-        pairs = query.first_pairs(poses[:, :2], local[useful], local[matters & ~useful])
+        good, bad = (np.diff(matrix.indptr) > 0 for matrix in (ends.good, ends.bad))
+        phrases = self.ends.phrases(good) if hops > 1 else self._called
+        fits = np.array([query.fit(phrase, local) for phrase in phrases], dtype=bool).reshape(-1, 2, len(local))
+        is_one, may_be = fits.swapaxes(0, 1)
+        useful = good & is_one.any(0)
+        pairs = query.first_pairs(poses[:, :2], local[useful], local[(good | bad) & may_be.any(0) & ~useful])
         for d in range(len(DIRECTIONS)):
-            sure, maybe = (matrix[:, local] for matrix in query.first(pairs, len(poses), d))
-            if sure.nnz:
-                for phrase, (is_one, may_be) in zip(phrases, fits, strict=True):
-                    yield Hop(d, phrase), _only(sure, is_one), _only(maybe, may_be)
+            sure, maybe = (self._matrix(len(poses), pairs, hit) for hit in query.holds(pairs, d))
+            yield FirstHops([Hop(d, phrase) for phrase in phrases], sure, maybe, is_one, may_be)
 
-    def _superlatives(self, poses: FloatArray, good: BoolArray) -> Iterator[tuple[Hop, Any, Any]]:
+    def _superlatives(self, poses: FloatArray, good: BoolArray) -> Iterator[FirstHops]:
         """As `_plain_hops`: to the tallest, the largest, the nearest building, if that may be a good landmark (L,)."""
         query, local = self.view.query, self.ends.local
         building = Phrase(BUILDING)
         surely, fits = query.fit(building, local)
         if not (surely & good).any():
             return
-        is_one = np.zeros(len(self.view.things), dtype=bool)
-        is_one[local[surely]] = True
         pairs = query.first_pairs(poses[:, :2], local[surely & good], local[fits & ~(surely & good)])
+        houses = surely[self.ends.at[pairs.other]]
+        any_of_them = np.ones((1, len(local)), dtype=bool)
         for d in range(len(DIRECTIONS)):
-            there = query.first(pairs, len(poses), d)
-            houses = MatchedTargets(_only(there.sure, is_one), there.maybe)
+            sure, maybe = query.holds(pairs, d)
+            own = np.flatnonzero(maybe)
             for word in MOSTS:
-                most = query.most(houses, word, pairs)
-                yield Hop(d, building, word), most.sure[:, local], most.maybe[:, local]
+                hits = query.most(word, pairs, own, (sure & houses)[own])
+                may, is_it = (self._matrix(len(poses), pairs, own[hit]) for hit in hits)
+                yield FirstHops([Hop(d, building, word)], is_it, may, any_of_them, any_of_them)
+
+    def _matrix(self, places: int, pairs: Pairs, hit: IntArray | BoolArray) -> BoolArray:
+        """Some of the pairs of so many places and landmarks as a matrix (places, L)."""
+        found = np.zeros((places, len(self.ends.local)), dtype=bool)
+        found[pairs.one[hit], self.ends.at[pairs.other[hit]]] = True
+        return found
 
     @property
     def _called(self) -> list[Phrase]:
@@ -392,13 +444,13 @@ class Search:
         own = np.flatnonzero(texts.place == n)
         rng = rng_for(self.view.scene.id, *self.raw.key, *(f"{v:.1f}" for v in start.pose[:2]), "search")
         for k in own[rng.permutation(len(own))].tolist():
-            first, end = texts.firsts[texts.first[k]], int(texts.end[k])
-            way = RouteQuery(float(start.pose[0]), float(start.pose[1]), (first.leg, *ends.legs[end]))
+            (first, nth), end = texts.firsts[texts.first[k]], int(texts.end[k])
+            way = RouteQuery(float(start.pose[0]), float(start.pose[1]), (first.legs[nth], *ends.legs[end]))
             text = worded(way, self.raw)
             if text is None:
                 continue
             good = ends.good[:, [end]].toarray()[:, 0]
-            for one in _of_row(first.sure, n, good):
+            for one in np.flatnonzero(first.sure[n] & first.is_one[nth] & good).tolist():
                 if hops < 3:
                     yield StartChain(way, (self.raw.target,) if hops == 1 else (int(local[one]), self.raw.target), text)
                     continue
@@ -412,17 +464,3 @@ def _of_row(matrix: Any, row: int, chosen: BoolArray) -> list[int]:
     own: IntArray = np.sort(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]])
     found: list[int] = own[chosen[own]].tolist()
     return found
-
-
-def _ends_by_phrase(ends: HopSuffixes) -> dict[Phrase, list[int]]:
-    """The numbers of the ends that say a phrase: two things of one text are never called the same."""
-    found: dict[Phrase, list[int]] = {}
-    for number, legs in enumerate(ends.legs):
-        for leg in legs:
-            found.setdefault(leg.phrase, []).append(number)
-    return found
-
-
-def _only(matrix: Any, chosen: BoolArray) -> Any:
-    """A sparse boolean matrix without the columns that are not chosen."""
-    return with_entries(matrix, chosen[matrix.indices])
