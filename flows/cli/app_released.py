@@ -134,10 +134,16 @@ def gallery(
     make_gallery(folder_of(build), out, replies, settings)
 
 
+def _question_id(text: str) -> int:
+    if not text.isdecimal() or len(text) > 19 or int(text) >= 2**63:
+        raise ConfigError(f"{text!r} is no id of a question, a whole number; it stands before the build")
+    return int(text)
+
+
 @app.command()
 def trace(
     question: Annotated[
-        int, typer.Argument(metavar="QUESTION_ID", help="Id of a question, as in the release.", min=0, max=2**63 - 1)
+        int, typer.Argument(metavar="QUESTION_ID", help="Id of a question, as in the release.", parser=_question_id)
     ],
     build: Annotated[
         str | None, typer.Argument(metavar="BUILD", help="A build, or its folder.", show_default="all in outputs")

@@ -129,6 +129,7 @@ def _letter(item: BlindItem, rotation: int, legend: tuple[Image, ...]) -> Wordin
 
 
 BATCH_QUESTIONS: Final = 10_000  # whose requests and replies are in memory at once
+TROUBLE_EVERY_S: Final = 10.0
 Progress = Callable[[str, int, int], None]
 DEFAULTS: Final = AskConfig()
 
@@ -275,15 +276,27 @@ async def _ask_all(
 ) -> tuple[list[pa.Table], dict[str, Account]]:
     """The replies to each batch. What failed in one is not asked again in another."""
     failed: dict[str, dict[str, Reply | ModelError]] = {model.name: {} for model in models}
-    tables, done, before = [], 0, Counter[str]()
+    tables, done, before, total, found = [], 0, Counter[str](), Counter[str](), failed
 
-    async def one(client: Client, digest: str, request: Request, total: int) -> None:
+    def report(name: str, state: str = "") -> None:
+        progress(f"{name}{state}", before[name] + len(found[name]), total[name])
+
+    async def report_trouble() -> None:
+        """Says what fails: where a server refuses all requests, no reply would say anything for minutes."""
+        while True:
+            await asyncio.sleep(TROUBLE_EVERY_S)
+            for client in clients:
+                kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(client.account.trouble.items()))
+                state = f" (waits; failed attempts so far, which are repeated: {kinds})" if kinds else ""
+                report(client.spec.name, state)
+
+    async def one(client: Client, digest: str, request: Request) -> None:
         name = client.spec.name
         try:
             found[name][digest] = await client.ask(request)
         except ModelError as failure:
             found[name][digest] = failed[name][digest] = failure
-        progress(name, before[name] + len(found[name]), total)
+        report(name)
 
     budget = BudgetGuard(cache, models, money)
     async with AsyncExitStack() as stack:
@@ -291,6 +304,8 @@ async def _ask_all(
             await stack.enter_async_context(Client(m, cache, keys.get(m.key_name or ""), opener, budget=budget))
             for m in models
         ]
+        watch = asyncio.create_task(report_trouble())
+        stack.callback(watch.cancel)
         for batch in batches:
             found = {name: dict(known) for name, known in failed.items()}
             done += max(map(len, batch.values()))
@@ -299,12 +314,12 @@ async def _ask_all(
                     for client in clients:
                         name = client.spec.name
                         requests = _unique_requests(batch[name])
-                        total = before[name] + len(requests)
-                        total = max(total, round(total * questions / done))
+                        some = before[name] + len(requests)
+                        total[name] = max(some, round(some * questions / done))
                         # In order of their words: the embedded model reads a common beginning once.
                         for digest, request in sorted(requests.items(), key=lambda r: (r[1].messages[-1].text, r[0])):
                             if digest not in failed[name]:
-                                group.create_task(one(client, digest, request, total))
+                                group.create_task(one(client, digest, request))
             except BaseExceptionGroup as errors:
                 raise _first(errors) from None
             before.update({name: len(_unique_requests(asked)) for name, asked in batch.items()})

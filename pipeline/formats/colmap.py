@@ -42,7 +42,10 @@ def parse_views(cameras: str, images: str) -> ColmapViews:
     from scipy.spatial.transform import Rotation  # takes half a second
 
     known = dict(_camera(line.split()) for line in cameras.splitlines() if line.strip() and not line.startswith("#"))
-    rows = [line for line in images.splitlines() if not line.startswith("#")][::2]
+    lines = [line for line in images.splitlines() if not line.startswith("#")]
+    rows = lines[::2]
+    if any(len(points.split()) % 3 for points in lines[1::2]):
+        raise FormatError(BAD, "the line after an image's is not of points, three numbers each: an empty one is needed")
     names, numbers, lenses = [], [], []
     for row in rows:
         words = row.split(maxsplit=9)

@@ -17,7 +17,7 @@ from pipeline.blind.config import AskConfig
 from pipeline.core.errors import ConfigError, StoreError
 from pipeline.llm.base import Image, ModelSpec, Provider, ProviderTerms, Reply, Request, Usage
 from pipeline.llm.budget import Money, PriceTable
-from pipeline.llm.failures import ModelError
+from pipeline.llm.failures import RATE_LIMITED, ModelError
 from tests.environment import fastest_s, pace
 from tests.llm.asking import table
 
@@ -304,6 +304,27 @@ def test_progress_of_batches_is_told_of_what_all_are_expected_to_take(
     )
     assert [done for _, done, _ in steps] == [1, 2, 3, 4, 5]
     assert [total for _, _, total in steps] == [6] * 4 + [5]
+
+
+def test_progress_says_what_a_model_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline.blind.ask, "TROUBLE_EVERY_S", 0.01)
+    steps: list[tuple[str, int, int]] = []
+    refused = [ModelError(RATE_LIMITED, "429", retry_after_s=0.2)]
+
+    def reply(prompt: str) -> Reply:
+        if refused:
+            raise refused.pop()
+        return says("B")(prompt)
+
+    ask(
+        table(MIXED[:1]),
+        [spec()],
+        tmp_path / "replies.sqlite",
+        opener=lambda spec, key: Scripted(reply),
+        progress=lambda *step: steps.append(step),
+    )
+    assert ("m (waits; failed attempts so far, which are repeated: rate_limited 1)", 0, 1) in steps
+    assert steps[-1] == ("m", 1, 1)
 
 
 def test_of_several_errors_the_one_that_can_be_acted_on_is_told() -> None:

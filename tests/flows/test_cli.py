@@ -336,6 +336,7 @@ def test_the_help_says_the_exit_codes(scan2qa: Cli) -> None:
         (["report", "vsl"], 2, ["'vsl' is no build and no folder; did you mean vsi?"]),
         (["review", "tests"], 2, ["tests holds no build: build first"]),
         (["trace", "1", "tests"], 2, ["tests holds no build: build first, or give the folder of a build"]),
+        (["trace", "vsi", "1"], 2, ["'vsi' is no id of a question, a whole number; it stands before the build"]),
         (["gallery", "outputs/vsl"], 2, ["'outputs/vsl' is no build and no folder; did you mean vsi?"]),
         (["diff", "vsl"], 2, ["'vsl' is no build and no folder; did you mean vsi?"]),
         (["fix", "check", "--folder", "tests"], 2, ["tests: no fix here; give the folder that holds"]),

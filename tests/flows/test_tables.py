@@ -140,14 +140,17 @@ def test_a_line_for_each_stage_that_ends_and_one_now_and_then(capsys: pytest.Cap
         report("unify", 0, 2)
         report("blind", 0, 1)
         report("blind MODEL", 3, 40)
+        report("blind MODEL (waits)", 3, 40)
         report("unify", 1, 2)
-        while "s  unify: 1 of 2, blind MODEL: 3 of 40\n" not in said and time.monotonic() < until:
+        while "s  unify: 1 of 2, blind MODEL (waits): 3 of 40\n" not in said and time.monotonic() < until:
             time.sleep(0.01)
             said += capsys.readouterr().out
         report("unify", 2, 2)
         report("unify", 2, 2)
+        report("blind MODEL", 40, 40)
     lines = [line.split("s  ", 1)[1] for line in (said + capsys.readouterr().out).splitlines()]
-    assert "unify: 1 of 2, blind MODEL: 3 of 40" in lines
+    assert "unify: 1 of 2, blind MODEL (waits): 3 of 40" in lines
+    assert lines[-1] == "blind MODEL: 40 of 40"
     assert lines.count("unify: 2 of 2") == 1
     assert not [line for line in lines if "video" in line or "0 of 0" in line], "nothing to do is nothing to say"
 

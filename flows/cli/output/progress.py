@@ -18,6 +18,7 @@ from pipeline.engine.stage import no_progress
 def progress_shown(first: str = "starting", every_s: float = EVERY_S) -> Iterator[Report]:
     """Gives what is to be called with what is counted, how many are done, and how many there are.
 
+    What is counted may have its state behind it in brackets, which changes from call to call.
     Until it is called for the first time, what is shown is ``first``.
     """
     stop_spinner()
@@ -51,9 +52,10 @@ def _bars(first: str) -> Iterator[Report]:
             if not total:
                 return
             hide()
-            if stage not in ids:
-                ids[stage] = bars.add_task(stage, total=total)
-            bars.update(ids[stage], completed=done, total=total)
+            counted = stage.partition(" (")[0]
+            if counted not in ids:
+                ids[counted] = bars.add_task(stage, total=total)
+            bars.update(ids[counted], description=stage, completed=done, total=total)
 
         try:
             yield report
@@ -64,7 +66,7 @@ def _bars(first: str) -> Iterator[Report]:
 @contextmanager
 def _lines(first: str, every_s: float) -> Iterator[Report]:
     start, ended, reported = time.monotonic(), threading.Event(), threading.Event()
-    under_way: dict[str, tuple[int, int]] = {}
+    under_way: dict[str, tuple[str, int, int]] = {}
     lock = threading.Lock()
 
     def say(text: str) -> None:
@@ -74,18 +76,19 @@ def _lines(first: str, every_s: float) -> Iterator[Report]:
         if not total:
             return
         reported.set()
+        counted = stage.partition(" (")[0]
         with lock:
             if done < total:
-                under_way[stage] = (done, total)
-            elif stage in under_way:
-                del under_way[stage]
+                under_way[counted] = (stage, done, total)
+            elif counted in under_way:
+                del under_way[counted]
                 say(f"{stage}: {total:,} of {total:,}")
 
     def now_and_then() -> None:
         while not ended.wait(every_s):
             with lock:
-                many = {stage: counted for stage, counted in under_way.items() if counted[1] > 1} or under_way
-                told = ", ".join(f"{stage}: {n:,} of {of:,}" for stage, (n, of) in many.items())
+                many = [one for one in under_way.values() if one[2] > 1] or under_way.values()
+                told = ", ".join(f"{stage}: {n:,} of {of:,}" for stage, n, of in many)
                 if told or not reported.is_set():
                     say(told or first)
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from pipeline.core.errors import RawDataError
+from pipeline.core.errors import FormatError, RawDataError
 from pipeline.formats.colmap import parse_views
 from pipeline.formats.images import color_file, jpeg_bytes
 from pipeline.formats.scene_folder import SceneDocument, write_scene
@@ -498,6 +498,16 @@ def test_colmap_says_how_a_lens_is_curved(camera: str, distortion: tuple[float, 
     views = parse_views(f"1 {camera}", "1 1 0 0 0 0 0 0 1 a.jpg\n\n")
     assert views.distortion.tolist() == [list(distortion)]
     assert views.intrinsics[0, [0, 2, 3]].tolist() == [70, 40, 30]
+
+
+def test_images_of_colmap_without_lines_of_points_are_refused() -> None:
+    image = "1 0 0 0 0 0 0 1"
+    assert parse_views("1 PINHOLE 80 60 70 71 40 30", f"1 {image} a.jpg\n5 6 -1\n2 {image} b.jpg").names == (
+        "a.jpg",
+        "b.jpg",
+    )
+    with pytest.raises(FormatError, match="empty one is needed"):
+        parse_views("1 PINHOLE 80 60 70 71 40 30", f"1 {image} a.jpg\n2 {image} b.jpg\n")
 
 
 def test_depth_of_which_the_sensor_is_not_sure_is_none(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from pipeline.reading.folders import Layout, list_scenes
 from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.arkit_film import FOLDS, dataset_folders, movie_path, open_film
+from pipeline.worlds.indoor.readers.capture_checks import check_floor
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import LabelledScan, Recording, ScanReader, Turn, check_frames, upright_turn
 from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room
@@ -118,6 +119,7 @@ class ARKitScenes(ScanReader):
         check_boxes(instances, mesh.vertices, findings)
         objects, counts = assemble(instances, findings)
         video = _checked_video(files, self.film(files, findings), mesh, findings)
+        check_floor(mesh, findings)
         facts = Scan(objects=objects, counts=counts, room=measure_room(mesh, findings))
         return files.scene_of(IndoorScene, self, "annotated", facts, findings, video)
 

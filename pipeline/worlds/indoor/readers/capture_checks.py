@@ -55,8 +55,8 @@ def check_capture(frames: CameraFrames, mesh: PlyMesh | None, metric: bool, find
         _check_depth(frames, findings)
         if metric:
             _check_pace(frames, findings)
-    if mesh is not None and len(mesh.faces):
-        _check_floor(mesh, findings)
+    if mesh is not None:
+        check_floor(mesh, findings)
     if mesh is not None and metric and len(frames.number):
         floor = float(np.percentile(mesh.vertices[:, 2], FLOOR_PERCENT))
         eye_m = float(np.median(frames.world_T_camera[:, 2, 3])) - floor
@@ -101,11 +101,12 @@ def check_film_turn(path: Path, turn: tuple[Turn, float], findings: Findings) ->
         findings.add(fault("film_turned", "video", message, remedy))
 
 
-def _check_floor(mesh: PlyMesh, findings: Findings) -> None:
+def check_floor(mesh: PlyMesh, findings: Findings) -> None:
+    """Adds a doubt about up where what is nearly level in a mesh leans; a cloud, without faces, does not tell."""
     tilt = tilt_deg(mesh)
-    if tilt is None or tilt > TILT_MAX_DEG:
+    if len(mesh.faces) and (tilt is None or tilt > TILT_MAX_DEG):
         found = "nothing in the mesh is level" if tilt is None else f"what is nearly level leans by {tilt:.1f} degrees"
-        remedy = "correct up, or turn mesh, boxes and poses until the floor is level"
+        remedy = "correct up or axisAlignment, or turn mesh, boxes and poses until the floor is level"
         message = f"{found} (limit {TILT_MAX_DEG:g})"
         findings.add(doubt("floor_not_level", UPRIGHT, message, remedy, tilt, TILT_MAX_DEG, "deg"))
 

@@ -26,6 +26,7 @@ from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
 from pipeline.worlds.indoor.readers.box_fit import BOX_FITS, BOX_METHODS, BoxFit
+from pipeline.worlds.indoor.readers.capture_checks import check_floor
 from pipeline.worlds.indoor.readers.categories import Curation, load_curation
 from pipeline.worlds.indoor.readers.frames import LabelledScan, Recording, ScanReader, check_frames, check_upright
 from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room, transformed
@@ -120,6 +121,7 @@ class ScanNet(ScanReader):
         scan = self.scan(files, findings)
         objects, counts = assemble(scan.instances, findings)
         video = self._video(files, scan, findings)
+        check_floor(scan.mesh, findings)
         facts = Scan(objects=objects, counts=counts, room=measure_room(scan.mesh, findings))
         return files.scene_of(IndoorScene, self, BOX_METHODS[self.box_fit], facts, findings, video)
 

@@ -21,6 +21,7 @@ from pipeline.reading.files import Listing, SceneFiles
 from pipeline.reading.folders import Layout, list_scenes, split_names
 from pipeline.reading.reader import NO_DEPTH, NO_SCENE, NO_SIGHT, NO_VIDEO, ExpectedFile
 from pipeline.worlds.indoor.facts import IndoorScene, Scan
+from pipeline.worlds.indoor.readers.capture_checks import check_floor
 from pipeline.worlds.indoor.readers.categories import Curation, benchmark_map, load_curation, map_bytes
 from pipeline.worlds.indoor.readers.frames import LabelledScan, Recording, ScanReader, check_frames, check_upright
 from pipeline.worlds.indoor.readers.meshes import load_mesh, measure_room
@@ -113,6 +114,7 @@ class ScanNetPP(ScanReader):
             frames = film.frames()
             check_frames(files, film.poses, frames, mesh.vertices, findings)
             check_upright(files.relative(film.path), frames, findings)
+        check_floor(mesh, findings)
         facts = Scan(objects=objects, counts=counts, room=measure_room(mesh, findings))
         return files.scene_of(IndoorScene, self, "annotated", facts, findings, film.video if film else None)
 

@@ -224,11 +224,15 @@ def dslr_poses(files: SceneFiles) -> tuple[PoseRows, tuple[str, ...]] | None:
         return None
     views = _views(files, path)
     facts = files.json(lens)
+    remedy = "make the undistorted pictures again with the dataset's toolbox"
     try:
         pinhole = np.array([float(facts[key]) for key in ("fl_x", "fl_y", "cx", "cy")])
+        curved = [key for key in ("k1", "k2", "k3", "k4", "p1", "p2") if float(facts.get(key, 0))]
     except (KeyError, TypeError, ValueError) as error:
-        remedy = "make the undistorted pictures again with the dataset's toolbox"
         raise files.fault(lens, "bad_intrinsics", f"fl_x, fl_y, cx, cy are needed: {error!r}", remedy) from error
+    if curved:
+        message = f"{', '.join(curved)} are not 0, so its pictures are no pinhole's"
+        raise files.fault(lens, "bad_intrinsics", message, remedy)
     order = sorted(range(len(views.names)), key=lambda i: views.names[i])
     names = tuple(views.names[i] for i in order)
     return _built(path, np.arange(len(order)), views.world_T_camera[order], np.tile(pinhole, (len(order), 1))), names

@@ -167,6 +167,8 @@ def test_undistorted_pictures_of_the_dslr_camera_stand_in_for_a_missing_phone(co
     np.testing.assert_allclose(frames.world_T_camera, poses(3)[[1, 0, 2]], atol=1e-9)  # in order of their names
     color = frames.color(0)
     assert color.mean() == pytest.approx(25, abs=2)
+    put_json(folder / "dslr" / "nerfstudio" / "transforms_undistorted.json", lens | {"k1": 0.1, "k2": 0.0})
+    assert "k1 are not 0" in fault_of("scannetpp", root).message
 
 
 def test_poses_alone_tell_the_size_of_the_pictures(copied: Copied) -> None:
