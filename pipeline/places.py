@@ -8,8 +8,6 @@ the centre to 0 at the radius, evenly; S_l is a table of the classes of roads, f
 backstreets.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

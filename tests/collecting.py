@@ -8,8 +8,6 @@ for another one of a reason or finding. Tests that read released data are left o
 ``python -m tests.collecting BUILD…`` does the same with what builds of samples rejected and found.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import sys

@@ -4,8 +4,6 @@ Measured are seconds of the processors, of the test's process and of the process
 that whatever else the machine does counts for little. The first test that needs a shared fixture pays for its making.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator

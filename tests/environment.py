@@ -1,7 +1,5 @@
 """The environment of the tests: trials at length (`make torture`), the machine's pace, real data, no network."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -9,8 +9,6 @@ which need ../shared/data. `questions` digests id, wording, options, letters, tr
 `rejections` those of all rejected candidates.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -8,8 +8,6 @@ mutant then meets those that enter its function, the quickest first, in a fork o
 mutant of what runs at import meets all of the room, imported anew. Seed and code decide which mutants are drawn.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import gc

@@ -1,7 +1,5 @@
 """Options of questions as whoever reads them alone may doubt them: each is possible, told apart, and one is right."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

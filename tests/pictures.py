@@ -3,8 +3,6 @@
 From sample builds, in Debian's Chromium. `--work` keeps the builds: pictures of another day then take a minute.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

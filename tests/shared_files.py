@@ -1,7 +1,5 @@
 """Files that take long to make: the first process that needs them makes them, the others wait for it and take them."""
 
-from __future__ import annotations
-
 import fcntl
 import getpass
 import shutil

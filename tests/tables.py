@@ -1,7 +1,5 @@
 """Short forms of what many tests do with tables of candidates and files of questions."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path

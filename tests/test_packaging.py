@@ -1,7 +1,5 @@
 """What is installed: the wheel, extras, and the names of the packages."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The tests themselves: each can fail, what takes long says so, and what takes long to make is made once."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

@@ -6,8 +6,6 @@ in a process of its own. Counted are, and must be none: lost (another scene is n
 reads differently), hung (the limit of processor time or of patience is reached), tracebacks (errors without a finding).
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import io

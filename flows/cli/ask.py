@@ -1,7 +1,5 @@
 """The command `scan2qa ask`: puts a model through the questions of a release, and writes the replies to be scored."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import Counter

@@ -1,7 +1,5 @@
 """The commands `scan2qa audit` and `scan2qa coverage`: compare published questions with the generators."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command `scan2qa builds`: lists the builds of a folder."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path

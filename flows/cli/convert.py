@@ -1,7 +1,5 @@
 """The commands `scan2qa convert` and `scan2qa converters`: other formats as neutral scene folders."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from shlex import quote

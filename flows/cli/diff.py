@@ -1,7 +1,5 @@
 """The command `scan2qa diff`: lists the questions that changed between two releases, and the causes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final

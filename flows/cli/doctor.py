@@ -1,7 +1,5 @@
 """The command `scan2qa doctor`: checks data folders and estimates the questions that builds would give."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

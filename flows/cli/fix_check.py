@@ -1,7 +1,5 @@
 """The command `scan2qa fix check`: checks all corrections against the data, without a build."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command `scan2qa gallery`: all questions of a build with their pictures, to filter and open, from disk."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence

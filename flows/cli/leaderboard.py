@@ -1,7 +1,5 @@
 """The command `scan2qa leaderboard`: models side by side, as a page, Markdown, LaTeX or a table."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Models that commands ask: their replies are kept beside what the command writes, and recorded."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait

@@ -1,7 +1,5 @@
 """The command `scan2qa panel`: makes a blind panel of the models that servers on this machine offer."""
 
-from __future__ import annotations
-
 import os
 import re
 import urllib.request

@@ -1,7 +1,5 @@
 """The command `scan2qa places`: where to take or fetch panoramas."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command `scan2qa play`: a person steps through a task of a city at the terminal, or roams and records tasks."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator

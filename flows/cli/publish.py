@@ -1,7 +1,5 @@
 """The commands `scan2qa publish`, which checks a release and prints how to publish it, and `scan2qa withhold`."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

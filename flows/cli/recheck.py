@@ -1,7 +1,5 @@
 """The command `scan2qa recheck`: people mark replies beside a judge model, or label what wrong replies got wrong."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations

@@ -1,7 +1,5 @@
 """A recording for Rerun: a scene in 3D with its question, for `scan2qa show --rerun`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command `scan2qa release`: shows what the gates of a build found, and releases a candidate that failed some."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote

@@ -1,7 +1,5 @@
 """The command `scan2qa report`: one page that explains a release to readers who did not build it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command `scan2qa score`: scores the replies of a model to a benchmark."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

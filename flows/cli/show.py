@@ -1,7 +1,5 @@
 """The command `scan2qa show`: one question, rejected candidate or scene, on the terminal or on a page."""
 
-from __future__ import annotations
-
 import os
 import sys
 import webbrowser

@@ -1,7 +1,5 @@
 """The command `scan2qa train`: questions of a release as training examples, of scenes that no benchmark has."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """The command `scan2qa trial`: prepares questions of a build for people to answer from the videos."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from pathlib import Path
 from shlex import quote

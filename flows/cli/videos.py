@@ -3,8 +3,6 @@
 Videos of a release are made from raw data, and checked; so are the frames that its answers are about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory

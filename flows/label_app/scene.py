@@ -3,8 +3,6 @@
 A scene of a build is shown likewise: what is drawn over its boxes becomes fixes that the build takes.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Folders of configurations and builds, and their names on the command line."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Final

@@ -3,8 +3,6 @@
 The import takes seconds, and Prefect itself searches for minutes before it gives up.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

@@ -7,8 +7,6 @@ Results in the store are complete, and a partly written file has a temporary nam
 nothing needs to be awaited, and the same command resumes where this one stopped, as after a kill.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

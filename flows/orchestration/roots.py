@@ -1,7 +1,5 @@
 """Data roots as written on the command line: `reader=folder`, or `reader=s3://bucket/prefix`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The arguments of a build, saved in its folder once it succeeds: a later call of `scan2qa build` repeats them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The signals that end a command at once, with one line; needs no other module, so that they do so from its start."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

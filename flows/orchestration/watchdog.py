@@ -6,8 +6,6 @@ state to report. A process that was killed reports nothing itself: its run crash
 first.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -5,8 +5,6 @@ store, and work of a worker that was killed is repeated by another, to the same 
 process, where a batch is a task that waits for its scenes: workers need no server and no Prefect.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

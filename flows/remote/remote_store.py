@@ -5,8 +5,6 @@ they are made, and at the end the store equals the folder. Results are named by 
 which are missing on either side; for all other files the state is recorded at which both sides were equal.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Routes that people write from the videos of a build: what may be named, what a route is told, and their file."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Mapping

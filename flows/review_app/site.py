@@ -1,7 +1,5 @@
 """The rules of the review page: hands out items, stores answers, and shows the truth only after an answer."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

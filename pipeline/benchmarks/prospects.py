@@ -1,7 +1,5 @@
 """Prospects of scenes before a build: the questions they will give, and those they miss for lack of data."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """All benchmarks, by name. One is imported when it is looked up: a build needs one, and all take half a second."""
 
-from __future__ import annotations
-
 from collections.abc import MutableMapping
 from typing import Any, Final
 

@@ -10,8 +10,6 @@ put k times, its options moved on by one each time (rotation r begins with optio
 every rotation, and only who knows the answer names the same option in all of them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections import Counter

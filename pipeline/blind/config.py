@@ -1,7 +1,5 @@
 """Configuration of the blind stages: the models to ask without the videos, filtering and pruning."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final, Literal
 

@@ -5,8 +5,6 @@ are gone, "left" is the answer. So every attacker is tried on the questions befo
 in the choice, and a task that became easier to guess fails the stage.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Final

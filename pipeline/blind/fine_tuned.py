@@ -5,8 +5,6 @@ options as text; then it answers those of the fold. Options are weighed by the l
 number, the answers in other folds are weighed likewise, and the guess is the one with the highest expected score.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import time

@@ -1,7 +1,5 @@
 """Forecast of asking a panel: requests, tokens and money, before anything is sent."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

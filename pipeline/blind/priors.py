@@ -11,8 +11,6 @@ often than elsewhere speaks for it, and so does a word of the option itself agai
 they guess the median beside the same words, or a fixed multiple of a number in the text, or of the length of the clip.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import zlib

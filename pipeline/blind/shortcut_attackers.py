@@ -5,8 +5,6 @@ text, it is the step of a printed route at the time of the question. The share o
 right in the other folds is its worth; so nobody has to state beforehand whether the longest is right or the shortest.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Roots and settings as written on the command line, and the refusal of keys that no configuration has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final

@@ -1,7 +1,5 @@
 """The array types of the whole project, and the pieces in which long arrays are worked on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -6,8 +6,6 @@ files and libraries that are mapped (500 MiB after imports, gigabytes with drive
 the resident size, four times a second, acts a gigabyte too late and not at the same place each time.
 """
 
-from __future__ import annotations
-
 import resource
 import signal
 import time

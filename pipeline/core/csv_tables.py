@@ -1,7 +1,5 @@
 """Tables as CSV in UTF-8, of people and of other programs."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Collection, Iterable, Sequence

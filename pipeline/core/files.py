@@ -1,7 +1,5 @@
 """Opens, reads and writes files: regular files only, written atomically."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import io

@@ -5,8 +5,6 @@ Each kind of correction is a model (`Fix`), told apart by its ``target``; the wo
 changes nothing.
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Iterable, Sequence

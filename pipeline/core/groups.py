@@ -1,7 +1,5 @@
 """Groups and counts by name, and the first of many."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Identity: every id, rank and random draw comes from what a thing is, never from when it was made."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -3,8 +3,6 @@
 Readers see a folder like any other. Code that opens a file of it by name calls `here` first (`core.files` does).
 """
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final, Protocol

@@ -5,8 +5,6 @@ An entry point's name is that of what it brings. What it brings does whatever on
 error that names it: to go on without it would build something else than was asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points

@@ -1,7 +1,5 @@
 """Arrow schemas of the tables that stages exchange, and the checks of a release's files against its checksums."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The format of delivered videos, and their file names."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """The font of all drawings, which comes as a package: no drawing depends on what a machine has installed."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Final
 

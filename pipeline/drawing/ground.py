@@ -1,7 +1,5 @@
 """A map from above: metres to units, what every map of a scene shows, its scale; and a chart of metres over seconds."""
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

@@ -1,7 +1,5 @@
 """A job: consecutive stages of one unit, run in any process; batches of jobs; and quarantine of units that fail."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

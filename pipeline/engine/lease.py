@@ -4,8 +4,6 @@ On one machine a lock of the kernel does so, and a killed process gives it back 
 may not see one another's locks; they see a file that is created by one of them alone, and touched as long as it works.
 """
 
-from __future__ import annotations
-
 import fcntl
 import getpass
 import json

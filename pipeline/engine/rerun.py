@@ -1,7 +1,5 @@
 """Reruns one stage: selects its units, checks that earlier results fit together, merges the outcome with the rest."""
 
-from __future__ import annotations
-
 import fnmatch
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

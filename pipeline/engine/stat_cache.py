@@ -4,8 +4,6 @@ As in git's index, a file is as it was while its size, its inode and its times o
 noted. Nobody sets the last of these: a file that another one is copied over, with its time, is read again.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

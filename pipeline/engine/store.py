@@ -11,8 +11,6 @@ Where a stage has more than `PACK_RESULTS` results, the end of a build, or of a 
 with these bits. New results stay files until a fourth of their pack has changed, so that a fix rewrites few packs.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -7,8 +7,6 @@ write version 1. Places are centimetres in Unreal's left-handed frame (y to the 
 yaw), velocities metres per second.
 """
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from dataclasses import dataclass

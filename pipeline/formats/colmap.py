@@ -1,7 +1,5 @@
 """COLMAP's text files of a reconstruction: cameras and the poses of images."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Feather files (Arrow's IPC format) whose columns are known ahead."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Pictures of untrusted origin: decoded within limits, and None where that cannot be done."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Takes a large JSON object or list of scenes apart, scene by scene, and survives a file that breaks off."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

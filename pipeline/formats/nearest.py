@@ -1,7 +1,5 @@
 """What files look like that no reader takes as they are, and what helps."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final

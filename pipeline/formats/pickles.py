@@ -6,8 +6,6 @@ name. The opcodes come from `pickletools.genops`, which only takes bytes apart (
 of classes known by name alone, and numpy's arrays of numbers from their bytes.
 """
 
-from __future__ import annotations
-
 import pickletools
 import re
 from collections.abc import Callable, Collection

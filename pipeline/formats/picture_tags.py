@@ -5,8 +5,6 @@ head of a JPEG (ITU-T T.81, annex B) or PNG (third edition, sections 5 and 11) w
 given to its pixels.
 """
 
-from __future__ import annotations
-
 import datetime
 import io
 import math

@@ -1,7 +1,5 @@
 """Triangle meshes in the PLY format: binary of either byte order, and ASCII."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """ScanNet's .sens files, version 4: frames of colour, depth and pose, found by offset and read one at a time."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """Files within a zip of untrusted origin, read one at a time; nothing is extracted to the disk."""
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Bearings on the floor plane, wrap-safe. Degrees, counter-clockwise from the facing direction, in [0, 360)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ and joins the faces, which fills the holes; so a gap in the scan amid the floor 
 tells how much of the area is of that kind, and the outlines show where it lies.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Final, Literal
 

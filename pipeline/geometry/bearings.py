@@ -4,8 +4,6 @@ Frame: ENU metres. Headings are compass angles of the nose, clockwise from north
 leading dimensions, so that poses (N, 1, 3) against targets (T, 3) give (N, T). What is unknown (NaN) stays NaN.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pipeline.core.arrays import FloatArray

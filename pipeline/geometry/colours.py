@@ -4,8 +4,6 @@ A word stands for some colours that everybody calls so. Distances are those of C
 just be told apart side by side; between neighbouring words lie 30 and more.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The floor as a robot sees it: where it may be, and what it meets when it goes straight on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 

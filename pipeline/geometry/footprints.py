@@ -4,8 +4,6 @@ A rectangle has a middle (..., 2), half its length and width (..., 2), and a yaw
 from x. All inputs broadcast over their leading dimensions; what is not known (NaN) stays NaN.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

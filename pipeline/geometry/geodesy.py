@@ -1,7 +1,5 @@
 """WGS84 to the ENU frame of a flight and back, exactly (through ECEF)."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -6,8 +6,6 @@ the crop is decided by rounding in the last bit, so the rounding is reproduced t
 product with fused multiply-adds (97% of the released values come out equal without them, 99.7% with them).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

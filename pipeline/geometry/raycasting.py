@@ -1,7 +1,5 @@
 """First hits of rays in a triangle mesh, the same on every processor."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -3,8 +3,6 @@
 World frame: metres, z up, the frame of the scene's boxes. Camera axes: OpenCV (x right, y down, z forward).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ Frame: ENU metres (x east, y north, z up) about the flight's first good fix. Hea
 north in [0, 360). Body axes are FLU (x forward, y left, z up), so that the unit quaternion is level and faces east.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final

@@ -5,8 +5,6 @@ upwards. Whole pixel coordinates are the centres of pixels, so the middle of a v
 (height - 1) / 2).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Final
 

@@ -6,8 +6,6 @@ under a cap the first request to a model goes alone, and where one cost more tha
 for each further one. Only the requests under way when a server first does so can exceed the cap.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Prompts: ``templates/prompts/*.jinja``, rendered in a sandbox where a forgotten field is an error."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from typing import Any, Final

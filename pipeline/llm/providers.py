@@ -7,8 +7,6 @@ Recorded answers serve tests, offline runs, and scoring again what another machi
 digest is `pipeline.llm.cache.request_digest`.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence

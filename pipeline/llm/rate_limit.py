@@ -16,8 +16,6 @@ The circuit breaker: after ten failures in a row the same pause and trial, longe
 the model counts as down and nothing more is sent in this run.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

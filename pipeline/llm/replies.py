@@ -3,8 +3,6 @@
 Models put JSON into fences, and reasoning before it, whatever the prompt says.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The visual inputs of a model: the video file, or frames of it where the model takes pictures but no video."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path

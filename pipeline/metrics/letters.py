@@ -9,8 +9,6 @@ concludes with one of them ("A is too far and C is behind, so B"). Letters that 
 do not count, nor do the English words "A" and "I".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final

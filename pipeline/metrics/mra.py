@@ -8,8 +8,6 @@ more, whatever binary fractions make of it.
 A truth of 0 has no relative error: 0 is then right (1.0) and every other number wrong (0.0).
 """
 
-from __future__ import annotations
-
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Final
 

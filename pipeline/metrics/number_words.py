@@ -3,8 +3,6 @@
 The word "one" is mostly no number ("the one on the left", "one of them") and is left as it is where it may be none.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from functools import lru_cache

@@ -8,8 +8,6 @@ names its unit ("… in meters?"), numbers in that unit go before bare ones, tho
 "1,234" and "1.234.567" are thousands, "1,5" and "1.234,5" have a decimal comma.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Context, Decimal
 from functools import cache

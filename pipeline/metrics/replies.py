@@ -1,7 +1,5 @@
 """Shared parts of the strict parsers: a reply without its reasoning, in plain form, and a reading with its reason."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Whether a reply in words is one of the accepted answers."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The outcome of answering a published question file again: statuses, coverage and leakage, with their tables."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Options: letters as even as possible, and four choices for numeric questions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation

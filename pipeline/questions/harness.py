@@ -12,8 +12,6 @@ videos that have its frames alone (`scan2qa frames write`), so that every model 
 of a video: ``16_frame/DATASET/SCENE.mp4``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace

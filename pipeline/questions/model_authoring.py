@@ -5,8 +5,6 @@ question is rejected if the checker answers it wrong with the video or picture, 
 that it does not hold. A question that no checker has confirmed has the flag `UNCHECKED`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -4,8 +4,6 @@ Each rule measures; the first that fails is the reason. Whether an answer is tru
 model (`questions.model_authoring`).
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The protocol of scoring a benchmark: replies in, scores per question out, and the figures computed from them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

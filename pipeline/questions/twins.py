@@ -4,8 +4,6 @@ Who answers them as if it were seen makes it up. The frames are of the same vide
 and the picture of none has the thing in it, hidden or not: poses alone say so, whatever stands in front of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

@@ -4,8 +4,6 @@ The tables (``templates/tables/blind/usual.yaml``) are written by hand and from 
 and benchmarks choose questions in which that does not help.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, Final
 

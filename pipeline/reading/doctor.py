@@ -1,7 +1,5 @@
 """Inspects data folders: their contents, the cost of each missing file, and findings that are quick to read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ A file is refused as a whole, with every line that is wrong in it: what cannot b
 without a correction that somebody made would be wrong without a word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path

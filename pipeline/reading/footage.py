@@ -1,7 +1,5 @@
 """The pictures of a scene's video, as a reader hands them on: of a video file, or pictures in files."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Listing of a root in a process of its own, so that a file which ends that process costs its own scenes alone."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """Settings that users write beside their data, as YAML read into a model: every wrong key is named with its value."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path, PurePosixPath

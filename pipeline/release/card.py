@@ -3,8 +3,6 @@
 The words stand in ``templates/tables/card/sections.yaml``; here is what they are filled with.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache

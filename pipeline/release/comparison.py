@@ -1,7 +1,5 @@
 """Compares two releases: questions are matched by id, which is that of scene, task, template and operands."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

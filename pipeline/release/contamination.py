@@ -1,7 +1,5 @@
 """Whether scenes are in a benchmark: by id, by raw data, by building, by place on earth, and by pictures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache

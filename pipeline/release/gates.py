@@ -4,8 +4,6 @@ Each gate has a figure, a limit and words. A build that passes all of them is re
 the release as a candidate, until somebody accepts it or another build takes its place (`pipeline.release.history`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -11,8 +11,6 @@ place. Of the older releases so many are kept as the build says. Only files that
 removed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Pictures of questions that other stages wrote beside the store: too many to be held in memory."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Collection, Iterable, Iterator

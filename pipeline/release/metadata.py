@@ -1,7 +1,5 @@
 """Machine-readable metadata of a release: the YAML header of its card (Hugging Face) and croissant.json."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

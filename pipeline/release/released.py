@@ -1,7 +1,5 @@
 """The summary of a release: what was written and counted, and whether its files are still what it says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final

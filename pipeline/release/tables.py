@@ -1,7 +1,5 @@
 """The tables of a release (provenance, rejections, corrections), with descriptions of their columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """LICENSES.md: the sources of a release's data and their terms."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final

@@ -3,8 +3,6 @@
 Rationales: the chain of numbers that proves an answer, in words, and proved again from these words alone.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

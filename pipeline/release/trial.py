@@ -4,8 +4,6 @@ Questions are spread over tasks and, within each task, over scenes; their ids al
 wrong, a number scores its mean relative accuracy, as in the benchmark.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath

@@ -4,8 +4,6 @@ What is published is chosen by name (``templates/tables/card/withheld.yaml``), s
 version adds is withheld until somebody names it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import secrets

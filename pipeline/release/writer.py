@@ -1,7 +1,5 @@
 """The release folder: configurations of the splits, a dataset card, and checksums written last."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ What comes later may show the answer. Frames are copied, not encoded again: in t
 frame depends on a later one, and where a clip may begin on none before (`pipeline.rendering.video`).
 """
 
-from __future__ import annotations
-
 import math
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Details of a question, a rejected candidate or a scene: all that a release holds of it, ready to be shown."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import itemgetter

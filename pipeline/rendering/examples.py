@@ -1,7 +1,5 @@
 """Questions to look at, drawn by their ids, each beside the candidate that was refused most narrowly."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

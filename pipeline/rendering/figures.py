@@ -1,7 +1,5 @@
 """The figures of the report, computed from the tables and counts of a release."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple

@@ -4,8 +4,6 @@ The gallery opens from disk, where a browser lets a page read no other files but
 scripts that hand over what they hold, in parts, each loaded when it is needed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple

@@ -1,7 +1,5 @@
 """What the reasons of rejections mean: ``templates/glossary``."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Videos and pictures of a build as files: what is told of one that was written, and whether it is still there."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The rejected candidates that were refused most narrowly: measured nearest to their limit."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Collection, Container, Sequence

@@ -3,8 +3,6 @@
 Drawn of the release's own numbers and of a scene's outlines; no pixel of any raw data is in it.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections import Counter

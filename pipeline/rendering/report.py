@@ -1,7 +1,5 @@
 """The page `report.html`: a release explained in one HTML file that needs no other and reaches no network."""
 
-from __future__ import annotations
-
 import hashlib
 from base64 import b64encode
 from collections import Counter

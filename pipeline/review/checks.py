@@ -4,8 +4,6 @@ They are items like questions, so that all that is kept, compared and settled of
 that all is right; what reviewers agree on becomes a fix (`fix_of`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The events of a review in SQLite: appended in short transactions, never changed, one answer per reviewer and item."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 Colours and strokes are the page's (classes); the drawing has a fixed size of its own and no scale before the answer.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Sequence
 from html import escape

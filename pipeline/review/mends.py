@@ -4,8 +4,6 @@ What is true stays: the reference answer, the option that says it, the numbers a
 A mended question is another content of the same question (`review_bundle.content_of`), with verdicts of its own.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -4,8 +4,6 @@ Three tables. `ITEMS` is all that a reviewer may open. `TRUTHS` is for the serve
 be opened, since boxes tell counts and sizes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -4,8 +4,6 @@ No question is assigned that two others have judged or are looking at; a reviewe
 answers and then leaves keeps nobody waiting for longer than `LEASE_S`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType

@@ -5,8 +5,6 @@ alpha-reliability", 2011. Kappa is undefined where chance alone would agree alwa
 undefined figures are None.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import permutations

@@ -3,8 +3,6 @@
 A row that cannot be used is left out and reported with its line; a file that cannot be read is refused as a whole.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

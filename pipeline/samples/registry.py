@@ -1,7 +1,5 @@
 """The procedural samples of each world, by its name; nothing but the commands and the tests looks here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Questions of one scene depend on one another, so scenes are drawn and not questi
 there are, drawn with replacement, each with all its questions. All samples are drawn and summed at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

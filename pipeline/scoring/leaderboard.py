@@ -4,8 +4,6 @@ Each total has its interval by bootstrap over scenes. Models are compared in pai
 of the differences question by question, drawn by the same scenes, and so far narrower than the two intervals suggest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final

@@ -4,8 +4,6 @@ They are .csv, .tsv, .xlsx, .json, .jsonl and .parquet, also behind .gz. The for
 name; a call reads files of one form.
 """
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import io

@@ -3,8 +3,6 @@
 Questions and the rows of result files are brought together; what does not fit is refused or counted by name.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Stage `clip`: cuts the parts of videos that questions are about, beside the store."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """All stages, in the order in which a build runs them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pipeline.engine.stage import Stage

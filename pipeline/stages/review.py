@@ -1,7 +1,5 @@
 """Stage `review`: reads the verdicts of reviewers that lie beside the store."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Stage `twins`: asks the questions of a scene of frames that do not show what they ask about."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pyarrow as pa

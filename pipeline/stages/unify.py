@@ -1,7 +1,5 @@
 """Stage `unify`: converts raw data to a `Scene` of the shared schema."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pipeline.engine.stage import Stage, StageContext

@@ -3,8 +3,6 @@
 A world is imported when it is looked up: a build needs one or two, and all take half a second.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace

@@ -3,8 +3,6 @@
 Each stands beside its function, whose docstring says what its arguments are.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable, Iterator

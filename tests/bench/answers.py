@@ -1,7 +1,5 @@
 """Questions answered again by oracles, which share no line with the benchmarks; and what real logs of flights give."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping

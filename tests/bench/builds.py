@@ -1,7 +1,5 @@
 """Candidates and whole builds: of the released metadata, or of the samples where these are absent."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

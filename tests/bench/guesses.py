@@ -1,7 +1,5 @@
 """How far VSI-Bench's questions are answered from their text alone; random scenes' in `tests.bench.leaks`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal

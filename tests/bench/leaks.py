@@ -11,8 +11,6 @@ A file has one question per line: task, scene, text, options, ground_truth, and 
 about a part of the video.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

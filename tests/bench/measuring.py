@@ -4,8 +4,6 @@ A benchmark reports and never fails: what a machine can do is no matter for a te
 one process works alone, so that other work on the machine does not count, and else by the clock.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

@@ -5,8 +5,6 @@ embedded model on one core. What the server allows is computed from what it was 
 and the client's time limit hold a place, over the places; or the requests over the limit.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What real logs of flights give."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -6,8 +6,6 @@ is killed (SIGKILL) and started again. What it acknowledged must be in the datab
 twice.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import signal

@@ -1,7 +1,5 @@
 """Single steps at real size, each in this process."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import tracemalloc

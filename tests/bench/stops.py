@@ -5,8 +5,6 @@ terminal is closed, or the run is cancelled through Prefect's API. Stopped build
 of them must be the release of one that was left alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pty

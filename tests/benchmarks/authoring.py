@@ -1,7 +1,5 @@
 """Models that write open questions, and second models that answer them, for the authors of several benchmarks."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

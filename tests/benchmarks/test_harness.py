@@ -1,7 +1,5 @@
 """The files in a release with which lmms-eval, VLMEvalKit and inspect_ai ask it, tried with all of them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

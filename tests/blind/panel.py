@@ -1,7 +1,5 @@
 """Questions and the replies of models of known accuracy, made for these tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Asking without the video: forms, rows, what is kept and what is counted."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """That filtering leaves no more bias than it found, with panels of known accuracy; and says so where it does."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The attacker that is fine-tuned: with a model that counts, and where torch is installed with a tiny real one."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What asking will take: counted from the requests themselves, without sending one or writing a byte."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Attackers once more, one question at a time in plain Python; what they read in texts and clips, by hand."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Pruning: what goes and what stays of one round, and what is left on folds that no round ever saw."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The rule: on both sides of each of its limits, who has a vote, and what failures may and may not do."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files are written whole, with the rights that new files have here, and a disk's refusal names its remedy."""
 
-from __future__ import annotations
-
 import errno
 import os
 import tracemalloc

@@ -1,7 +1,5 @@
 """Series of numbers in the JSON of a scene, and what is drawn of a long one."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

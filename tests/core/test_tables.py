@@ -1,7 +1,5 @@
 """Tables: as CSV, written piece by piece, and the list of the files of a release."""
 
-from __future__ import annotations
-
 import hashlib
 from itertools import pairwise
 from pathlib import Path

@@ -3,8 +3,6 @@
 By the site's own search, in Chromium: among the first three hits; and by one click from the start page.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from functools import partial

@@ -1,7 +1,5 @@
 """The example package is installed outside the tree, and builds with its own reader, log format and benchmark."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The examples of docs/extend: copied into a copy of the project, entered in the registry, and run there."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Drawings read back: what was drawn, in units of their own parts, and where an ink is in a picture."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from xml.etree import ElementTree
 

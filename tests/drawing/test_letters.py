@@ -1,7 +1,5 @@
 """Letters beyond English: names of shops and streets are drawn as they are written."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sheets: names with markup, pictures of a video, the same bytes every time."""
 
-from __future__ import annotations
-
 import io
 from xml.etree import ElementTree
 

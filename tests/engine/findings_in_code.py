@@ -1,7 +1,5 @@
 """The findings that the code can report, looked up in its syntax trees."""
 
-from __future__ import annotations
-
 import ast
 import re
 from bisect import bisect_left, bisect_right

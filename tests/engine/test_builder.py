@@ -1,7 +1,5 @@
 """A build runs what must run and says why; what it writes depends on nothing but its inputs."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """What the code of a stage is: what it imports, and no more; comments and docstrings are none of it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

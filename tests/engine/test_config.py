@@ -1,7 +1,5 @@
 """Build configurations: what is not known is refused, in words that say what is."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import Counter

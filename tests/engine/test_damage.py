@@ -1,7 +1,5 @@
 """Whatever happened to a file of a build's folder, the next build gives the release of one that nothing happened to."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

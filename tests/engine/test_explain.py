@@ -1,7 +1,5 @@
 """Why a stage runs is told by name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

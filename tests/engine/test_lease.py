@@ -1,7 +1,5 @@
 """Builders of one folder are kept apart, on machines that see one another's kernel locks and on those that do not."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

@@ -1,7 +1,5 @@
 """The manifest of a build: what was written is read, and damage is noticed rather than believed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

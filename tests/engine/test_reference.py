@@ -1,7 +1,5 @@
 """The reference pages follow the code, and no reason goes without words."""
 
-from __future__ import annotations
-
 import ast
 import operator
 import re

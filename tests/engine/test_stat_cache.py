@@ -1,7 +1,5 @@
 """What is as it was is not read again, and whatever is not is noticed."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The store: whole files or none, damage is noticed, and a disk that refuses is one clear error."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """An object store for the tests: a real server that speaks S3."""
 
-from __future__ import annotations
-
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path

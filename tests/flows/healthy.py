@@ -1,7 +1,5 @@
 """A stand-in for Prefect's server, which takes seconds to start: it is always well."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

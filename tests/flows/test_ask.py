@@ -1,7 +1,5 @@
 """The command `scan2qa ask`: a model served on this machine is put through a release."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

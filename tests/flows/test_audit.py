@@ -1,7 +1,5 @@
 """The command `scan2qa audit` for questions that are examined alone; against metadata: tests/flows/test_cli.py."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command `scan2qa`: what it ends with, and the one clear line it says when it cannot."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

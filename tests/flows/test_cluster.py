@@ -1,7 +1,5 @@
 """Builds whose scenes go to a real Dask cluster; what Ray does is seen by `python -m tests.bench cluster ray`."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """`scan2qa convert`: what it writes, what it refuses, and that one broken capture costs itself alone."""
 
-from __future__ import annotations
-
 import json
 import re
 from codecs import BOM_UTF8

@@ -1,7 +1,5 @@
 """Builds that are kept in an object store, through a real server that speaks S3."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

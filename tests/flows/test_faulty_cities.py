@@ -1,7 +1,5 @@
 """Cities with something wrong: what `scan2qa doctor` and a build say of each, and that the rest is built."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What is foreseen of a build, against what comes of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

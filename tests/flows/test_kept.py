@@ -1,7 +1,5 @@
 """The arguments of a build that succeeded are kept with it, and used again."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The command `scan2qa leaderboard`: models side by side, paired, and in four forms."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Raw data in an object store, through a real server that speaks S3."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import socket

@@ -1,7 +1,5 @@
 """`scan2qa play`: a task made by hand, played from a pipe."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Workers of a build: a scene that ends its process, or reaches a limit, costs itself alone."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

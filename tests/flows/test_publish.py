@@ -1,7 +1,5 @@
 """The command `scan2qa publish`: what must hold before a release is published."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Replies that people mark beside a judge, or label by error: what is drawn, what they see, and how they agree."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A build that fails a gate waits beside the release, until `scan2qa release` lets it take its place."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

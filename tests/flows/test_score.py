@@ -1,7 +1,5 @@
 """The command `scan2qa score`."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

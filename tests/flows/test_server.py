@@ -1,7 +1,5 @@
 """Whether a Prefect server is kept, as Prefect itself finds it; and what is said at once where none can be used."""
 
-from __future__ import annotations
-
 import resource
 import socket
 import sys

@@ -1,7 +1,5 @@
 """Signals end the real command at once, with one line, and leave no process and lose nothing."""
 
-from __future__ import annotations
-
 import os
 import pty
 import signal

@@ -1,7 +1,5 @@
 """Tables fit the terminal, and no number or name in them is cut."""
 
-from __future__ import annotations
-
 import io
 import time
 from pathlib import Path

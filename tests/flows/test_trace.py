@@ -1,7 +1,5 @@
 """From a question back to its source, and to a correction of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pickles: data comes out as it went in, and no program in one runs."""
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Pictures: their heads against what Pillow wrote, JPEGs without anything besides, and those of a video by number."""
 
-from __future__ import annotations
-
 import io
 import struct
 from pathlib import Path

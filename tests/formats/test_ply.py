@@ -1,7 +1,5 @@
 """The mesh reader against hand-made files, trimesh as an oracle, and the ways in which files go wrong."""
 
-from __future__ import annotations
-
 import io
 import struct
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Files of many scenes, JSON and Parquet: which bytes are whose, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The .sens reader: offsets, poses, times, lazily decoded pictures, and files that break off."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from pathlib import Path

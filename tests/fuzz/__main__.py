@@ -5,8 +5,6 @@ input that raises what the reader does not declare, takes over 30 s or asks for 
 in ``--found``.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import subprocess

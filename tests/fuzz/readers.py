@@ -1,7 +1,5 @@
 """What is fuzzed: each reader of binary files, files to begin with, and what must hold whatever it is given."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import zipfile

@@ -1,7 +1,5 @@
 """What fuzzing found is read again: each file is refused in the declared way, or read within its bounds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Bearings, elevations, picture coordinates and distances: hand-computed, and properties of the world."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

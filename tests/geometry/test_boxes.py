@@ -1,7 +1,5 @@
 """The closest-point distance against two independent solvers, each certified from below by a separating plane."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Where an arm's hand is, by hand and by matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Colours and their words."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

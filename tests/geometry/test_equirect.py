@@ -1,7 +1,5 @@
 """Views out of panoramas: where their pixels look, what they show, and that nothing is torn at the seam."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Upright rectangles on the ground, held against shapely's polygons."""
 
-from __future__ import annotations
-
 import numpy as np
 import shapely
 from hypothesis import given, settings

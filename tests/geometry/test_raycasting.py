@@ -1,7 +1,5 @@
 """First hits of rays."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

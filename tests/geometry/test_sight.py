@@ -1,7 +1,5 @@
 """Lines of sight against prisms: hand-computed, and against a plain march along the line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import shapely

@@ -1,7 +1,5 @@
 """Places beside an object: on the ring around it, and free where a body fits. Shapely is the oracle."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import shapely

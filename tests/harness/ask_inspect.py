@@ -4,8 +4,6 @@
 metrics are printed as JSON, and what the model was shown of each question of the last run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -5,8 +5,6 @@ lmms-eval writes, ``TASK/RUN``. Printed as JSON: by task and run what it marks, 
 shown in the last run.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

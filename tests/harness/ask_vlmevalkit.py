@@ -4,8 +4,6 @@
 of model, dataset and message.
 """
 
-from __future__ import annotations
-
 import json
 import runpy
 import sys

@@ -3,8 +3,6 @@
 Printed as JSON: video -> name of the loader -> SHA-256 of the RGB bytes of each frame that it hands to a model.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """LLaMA-Factory's own loader on a training export: FOLDER OUT. What it makes of each example is written as JSON."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 They import all their tasks and models at once, and so gigabytes of packages that no file of a release touches.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack

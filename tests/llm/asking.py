@@ -3,8 +3,6 @@
 ``python -m tests.llm.asking '{"cache": …, "questions": 100, "model": {…}}'`` asks and prints what came of it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

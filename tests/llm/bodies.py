@@ -1,7 +1,5 @@
 """Error bodies as the APIs send them, copied from their documentation and from reports of 2025, names shortened."""
 
-from __future__ import annotations
-
 from typing import Any
 
 _GOOGLE = "type.googleapis.com/google.rpc."

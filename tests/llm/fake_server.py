@@ -9,8 +9,6 @@ seconds. ``GET /records`` tells what came in, what became of it and which tokens
 was sent whole.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

@@ -3,8 +3,6 @@
 ``python -m tests.llm.llama_server KEY`` prints its address and serves until its input is closed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Iterator

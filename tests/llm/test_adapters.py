@@ -1,7 +1,5 @@
 """Each adapter against its protocol: what is sent, and what is made of the answer."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import subprocess

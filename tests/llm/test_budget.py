@@ -1,7 +1,5 @@
 """Money: caps that hold, whatever is under way at once, and over all runs."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

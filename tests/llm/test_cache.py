@@ -1,7 +1,5 @@
 """The file of replies: what it keeps, and what it says when it cannot."""
 
-from __future__ import annotations
-
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

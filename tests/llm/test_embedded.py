@@ -1,7 +1,5 @@
 """The embedded model itself, with the weights it ships with."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A server that misbehaves, on loopback: nothing is lost, nothing asked twice, no limit exceeded."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sqlite3

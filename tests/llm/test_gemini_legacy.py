@@ -4,8 +4,6 @@ python3 -m venv .venv-gemini-legacy && .venv-gemini-legacy/bin/pip install -e '.
 .venv-gemini-legacy/bin/pytest tests/llm/test_gemini_legacy.py
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The OpenAI path against a server that no one here wrote: llama.cpp's own, with the embedded weights."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

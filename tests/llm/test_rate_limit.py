@@ -1,7 +1,5 @@
 """The rate limiter of a model in simulated time: seconds pass only where everybody waits."""
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 from collections.abc import Callable

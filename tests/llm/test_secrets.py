@@ -1,7 +1,5 @@
 """A planted key turns up nowhere: not in logs, cache, replies, failures or tracebacks, whatever the server repeats."""
 
-from __future__ import annotations
-
 import logging
 import pickle
 import traceback

@@ -1,7 +1,5 @@
 """Models asked from ordinary code and many threads."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

@@ -4,8 +4,6 @@
 `OPTIONS`; a number is judged in the unit of its question. The other columns are ours, VLMEvalKit's and lmms-eval's.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from decimal import Decimal

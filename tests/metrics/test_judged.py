@@ -1,7 +1,5 @@
 """260 replies judged by hand: ours never reads another answer than the judge, and reads nearly all that there are."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from typing import Any, Final

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from decimal import Decimal
 
 import numpy as np

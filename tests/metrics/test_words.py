@@ -1,7 +1,5 @@
 """Replies in words: what they state, and the names that they name."""
 
-from __future__ import annotations
-
 import pytest
 
 from pipeline.metrics.replies import json_objects

@@ -1,7 +1,5 @@
 """Recordings of CARLA read packet by packet with `struct` alone, to hold our reader against; in Unreal's frame."""
 
-from __future__ import annotations
-
 import struct
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Nothing of the benchmark is used but its text: the words are read by expressions
 means is said here once more, without margins: within 45 degrees of the axis between the nearest points of footprints.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from functools import cache

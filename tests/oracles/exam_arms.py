@@ -1,7 +1,5 @@
 """Questions about episodes of an arm answered again, from their numbers in plain arithmetic."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

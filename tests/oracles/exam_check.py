@@ -1,7 +1,5 @@
 """Answers of exams held against oracles: how many were answered again, and which otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Questions about flights made by hand or drawn, answered again from their poses in plain arithmetic."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Nothing of the pipeline's observers, rules or tasks is used. An option that is n
 viewer might defend, is "arguable": a question that offers one has no single answer.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

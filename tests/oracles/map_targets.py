@@ -9,8 +9,6 @@ times a factor.
 TASKS has the released columns, as JSON, JSON lines or Parquet. Every task with a second fitting target is printed.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -4,8 +4,6 @@ A direction is a vector that is turned by matrices; of an object a grid of direc
 patterns made here from the wordings. `answers` gives every option that is right: there must be one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a JPEG holds beside its pixels, told by a reader of EXIF that is none of ours and by its bare segments."""
 
-from __future__ import annotations
-
 import io
 import re
 

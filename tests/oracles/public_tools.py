@@ -3,8 +3,6 @@
 Nothing here imports the product.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """How two evaluation kits read a reply: their own functions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from tests.harness.stand_ins import one_file

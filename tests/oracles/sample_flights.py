@@ -4,8 +4,6 @@ Nothing of the pipeline's observers or questions is used. All times ``t`` are se
 questions; landmarks are indices into ``truth.landmarks``, since a name may occur twice. Angles are degrees.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Sequence

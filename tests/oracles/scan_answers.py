@@ -4,8 +4,6 @@ Closest points of boxes by bounded least squares, grids by Open3D's own crop, di
 exact fractions. Nothing is imported from `pipeline`.
 """
 
-from __future__ import annotations
-
 import cmath
 import math
 from decimal import ROUND_HALF_EVEN, Decimal

@@ -5,8 +5,6 @@ camera poses). Nothing is imported from `pipeline`, and no ray is cast. What is 
 within a sixth of it, shares within 0.04.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

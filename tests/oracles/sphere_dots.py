@@ -4,8 +4,6 @@ Neither the renderer's projection nor its sampling takes part: dots are painted 
 by the mean direction of the light about them, from the pinhole camera's rotation matrix.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The browser of the tests of both pages."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from typing import Final

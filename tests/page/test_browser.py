@@ -1,7 +1,5 @@
 """The page in Debian's Chromium, as reviewers use it: keys, blind answers, flags, adjudication, and who sees badly."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reviewers at once, and a server that is killed: `tests.bench.reviewers`, short."""
 
-from __future__ import annotations
-
 import logging
 import socket
 from pathlib import Path

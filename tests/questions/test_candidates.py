@@ -1,7 +1,5 @@
 """Properties of the world, on random scenes: what may and what must not change the questions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations, permutations
 from math import comb, perm

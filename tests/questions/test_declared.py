@@ -1,7 +1,5 @@
 """What the five benchmarks declare of tasks, metrics and prompts; what they do not declare is nothing special."""
 
-from __future__ import annotations
-
 from pipeline.benchmarks.registry import BENCHMARKS, OWN_NAMES
 from pipeline.questions.audited import Coverage
 from pipeline.questions.scoring_protocol import Figure

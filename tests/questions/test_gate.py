@@ -1,7 +1,5 @@
 """The gate: what is named is in the picture and alone there, and what is asked can be read, in every benchmark."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

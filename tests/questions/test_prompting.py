@@ -1,7 +1,5 @@
 """Dialogues of prompting methods, with replies by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

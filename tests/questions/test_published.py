@@ -1,7 +1,5 @@
 """Published questions read and told of: rows counted from one, cases named up to a limit, leaks of a split."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Twins: what is asked of frames without the evidence, and how replies to them count."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Files of fixes: what is wrong in them is told with file, line, entry and remedy, and nothing of them is believed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Listing within limits: a file at which the process ends costs its own scenes alone."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import faulthandler

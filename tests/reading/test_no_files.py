@@ -1,7 +1,5 @@
 """What lies in a data folder and is no file costs its scene and no time: pipes and devices are never opened."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

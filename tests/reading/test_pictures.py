@@ -1,7 +1,5 @@
 """Pictures in files as a video, and checks of boxes that readers share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

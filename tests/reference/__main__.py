@@ -1,7 +1,5 @@
 """``python -m tests.reference``: pages of the documentation, and an example picture of each reason and finding."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Final

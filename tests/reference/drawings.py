@@ -1,7 +1,5 @@
 """Drawings for the documentation: an example picture of each reason and finding."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Final

@@ -5,8 +5,6 @@ An example is what a test met, kept small.
 A file of JSON lines per group (a benchmark, "shared", "findings/<world>"), a line per reason or finding, by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Packages of third parties that are installed: which extra brings each, and under which licence."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cache

@@ -1,7 +1,5 @@
 """Generates the reference pages of the documentation, ``docs/reference``, from the code's own tables and models."""
 
-from __future__ import annotations
-
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Generates the reference of the Python API for plug-in packages from signatures and docstrings."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator
@@ -18,7 +16,8 @@ from pipeline.reading import checks, files, folders, reader
 from pipeline.worlds import world
 from pipeline.worlds.indoor import facts, view
 
-# Page -> its title, what the page is for, and the modules whose public names it documents.
+# Page -> its title, what the page is for, and the modules whose public names it documents. These import `annotations`
+# from `__future__`: so the page shows types as they are written.
 PAGES: Final = {
     "api-reader": (
         "readers",

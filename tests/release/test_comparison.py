@@ -1,7 +1,5 @@
 """What changed between two releases, and why: on builds of rooms whose corrections are known."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a release says of itself to people and to machines: its card, its configurations, its terms, croissant.json."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

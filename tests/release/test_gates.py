@@ -1,7 +1,5 @@
 """Each gate on both sides of its limit; what has nothing to be compared with passes and says so."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The releases of a build: each in a folder of its own, none touched by a later one, and a link to the newest."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

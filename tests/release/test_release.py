@@ -1,7 +1,5 @@
 """The release: the public columns, three configurations that load, and answers that can be proved again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """A release in shards: the same rows, counts and words as in one file, and every reader takes all of its files."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

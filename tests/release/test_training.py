@@ -1,7 +1,5 @@
 """Training examples: rationales that prove, scenes that no benchmark has, even answers, forms that loaders read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """A release without answers: nothing in it tells them, and nobody can change them unseen."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stage `clip`: every question has its video, which ends where the question does, and nothing else lies about."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """`scan2qa show` and `scan2qa gallery`: what a whole release says of a question, on one page and in a browser."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

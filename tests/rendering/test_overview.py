@@ -1,7 +1,5 @@
 """The picture of a dataset card: the same bytes each time, what it marks is what the question names, and no markup."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections import Counter

@@ -1,7 +1,5 @@
 """`scan2qa show --rerun`: what Rerun's own reader finds in a recording is the scene and the question."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 

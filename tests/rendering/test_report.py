@@ -1,7 +1,5 @@
 """The report: one file that needs no other, the release's own figures, and nothing of a name that becomes markup."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

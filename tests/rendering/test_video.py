@@ -1,7 +1,5 @@
 """The standardised video: size, pace, orientation, and the same bytes every time."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import math

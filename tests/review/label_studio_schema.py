@@ -6,8 +6,6 @@
     python tests/review/label_studio_schema.py outputs/vsi/review
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

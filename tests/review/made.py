@@ -1,7 +1,5 @@
 """A small pack made by hand, with text that a page must not run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final

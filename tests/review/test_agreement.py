@@ -1,7 +1,5 @@
 """Agreement: by hand, and as scikit-learn and krippendorff have it on random tables."""
 
-from __future__ import annotations
-
 import warnings
 
 import krippendorff

@@ -1,7 +1,5 @@
 """The database of events: what was acknowledged stays, and what is wrong with the file is said."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """Maps: before the answer nothing that tells it, after it everything."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as ET
 
 import pytest

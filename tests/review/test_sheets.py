@@ -1,7 +1,5 @@
 """Verdict files: what people fill comes back, and every kind of bad file and row is told."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Events to verdicts, verdicts to where a question stands, and who is given what next."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

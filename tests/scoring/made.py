@@ -1,7 +1,5 @@
 """Questions and result files made by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 All real commands of the tests run so (`tests.builds.prefect_environment`), with their workers and Prefect's server.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """Nothing phones home: no build turns to another machine, and no process of the commands that the other tests run."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Stages `blind` and `prune` in a build: what is asked, kept, removed and told, and what a second run does."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

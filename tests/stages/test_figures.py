@@ -1,7 +1,5 @@
 """Stage `figures` in a build: what is written, what is drawn again, and what of it a release holds."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Corrections in builds: whom they touch, what they cost where they do not fit, and who is told."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

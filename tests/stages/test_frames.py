@@ -1,7 +1,5 @@
 """The frames that a release names are those that answers were made from; where they are not, the scene is left out."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from types import SimpleNamespace

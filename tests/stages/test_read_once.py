@@ -1,7 +1,5 @@
 """The stages of one scene that go back to raw data read each file once, and give what they give alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A model says how many it sees of what questions name: what it doubts is what a review shows first."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The sample drives and episodes, written once, and read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Kinds of spoilt raw data, from a table beside the module that knows the ways of spoiling."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path

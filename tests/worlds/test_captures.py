@@ -3,8 +3,6 @@
 All questions were read beside the pictures: the film flies straight along a cliff, its horizon stays in the middle.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

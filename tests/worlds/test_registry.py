@@ -1,7 +1,5 @@
 """The registry of worlds: each is imported when it is looked up, and scenes are read by the name of their world."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The one screen of 80 columns and 24 rows that a build ends on; its tables are shown with ``--verbose``."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain

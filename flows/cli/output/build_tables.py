@@ -1,7 +1,5 @@
 """Tables that show a build: its stages, questions, rejected candidates, findings and excluded scenes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby

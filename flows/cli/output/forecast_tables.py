@@ -1,7 +1,5 @@
 """Tables shown before a build: the maximum number of questions, queries to models, time and disk space."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

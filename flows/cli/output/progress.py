@@ -1,7 +1,5 @@
 """Progress of a command: bars on a terminal; elsewhere a line per finished stage, and one at intervals."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

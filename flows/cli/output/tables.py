@@ -4,8 +4,6 @@ A table that is too wide loses its lines, then is printed in parts that each beg
 sentences, or with long names, becomes a list.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An agent that acts in a city: what it sees and is told at each step (CityEQA, section 4 and figure 7)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from random import Random

@@ -4,8 +4,6 @@ The city that the tasks were made in is no part of the release. What only its ma
 So is an answer that follows from no other row: `reproduced` is what the file itself confirms (`consistency`).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence

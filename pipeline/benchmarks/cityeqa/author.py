@@ -8,8 +8,6 @@ thing was proven, and has the flag `MODEL_ASSISTED`.
 `facts` are the lines about a thing that models are given; `measures` hold a written question against the map.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The public columns of CityEQA, those of the release and ours, and what its dataset card says."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final

@@ -5,8 +5,6 @@ each of them some chains of landmarks are put into words; the words are run as a
 nothing but the target may fit them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple

@@ -7,8 +7,6 @@ in four directions at every stop (the Explorer); the first stop at which the tar
 The `Observer` finds the pose that it goes to: a free one near the target that shows whole all that an answer rests on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -6,8 +6,6 @@ And what reviewers see before they answer: the views from where the answer is se
 buildings around the start, without a name, a mark or a way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate

@@ -4,8 +4,6 @@ Every landmark that fits counts, not the nearest: "a building to the north of yo
 Tasks are answered together, as sparse matrices (tasks x things); memory and time grow with their number alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cached_property

@@ -5,8 +5,6 @@ and answer match the picture and whether the task is a duplicate; the poses of a
 two rounds.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """CityEQA's released JSON: rows read one by one, so that a broken one costs no other."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

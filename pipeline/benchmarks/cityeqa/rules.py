@@ -1,7 +1,5 @@
 """Limits of the city tasks. CityEQA gives the 200 m and the four starts; where no source is named, ours."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
 from pydantic import Field

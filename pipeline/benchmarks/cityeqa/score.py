@@ -5,8 +5,6 @@ measures |dx| + |dy| on the ground. All three are told, each under its name. Suc
 may be far from the target (a car park is counted from its edge): near the observation pose.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

@@ -6,8 +6,6 @@ by the oracle until it succeeds with one. So a reason for which a task is reject
 place is examined once there are starts enough.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

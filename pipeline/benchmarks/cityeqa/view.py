@@ -1,7 +1,5 @@
 """A city as the tasks of CityEQA see it: its things by what they are called, what poses show, where agents can go."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property, lru_cache

@@ -10,8 +10,6 @@ It too is written from what it says and read back into it, and says of every thi
 (`query.Query.fit`). What a phrase leaves open (no colour) holds for all.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

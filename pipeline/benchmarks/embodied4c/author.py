@@ -7,8 +7,6 @@ film, and a second model that is shown what was filmed by then must find them. W
 `moments` gives the facts of a log (surroundings and motion) as they are told to the writing model.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Embodied4C."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark

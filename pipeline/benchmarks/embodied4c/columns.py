@@ -1,7 +1,5 @@
 """The public columns of Embodied4C. The paper released none: these are ours."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any, Final

@@ -5,8 +5,6 @@ arc, a radius as the edge of what lies within it. Of a flight: landmarks and the
 beside it. Of an episode: things and the gripper's way from above and from the side, and the joints' dials.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Any, Final

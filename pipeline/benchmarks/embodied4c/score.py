@@ -10,8 +10,6 @@ Here the share is `tolerance` (0.1 unless said otherwise; 0.01 is eq. 2) and sig
 letter. A truth of 0 has no relative deviation: as in table 6, 0 earns 100 and all else nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial

@@ -7,8 +7,6 @@ What is stated of a log (`ExamRules.conditions`): materials (M/P) and the enviro
 a film shows them: of one that is drawn from a log they are not asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache

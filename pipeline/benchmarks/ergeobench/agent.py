@@ -5,8 +5,6 @@ Of section B.4 the paper's text gives the four fields; what stands within them i
 that is asked about.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping

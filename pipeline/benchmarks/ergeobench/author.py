@@ -6,8 +6,6 @@ refused, and written again once. Whatever remains has the flag `MODEL_ASSISTED`.
 gave of these slots, in the pictures that are released; where it fails, all questions of that set are refused.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The public columns of ERGeoBench. The paper released none; these are ours."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping

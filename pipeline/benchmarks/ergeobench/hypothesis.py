@@ -11,8 +11,6 @@ without "city of" and the like; streets with abbreviations written out and witho
 several names, parted by ";": any of them is right, and so are several of them; one that is wrong among them is wrong.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

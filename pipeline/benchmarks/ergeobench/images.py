@@ -1,7 +1,5 @@
 """The pictures that a question shows, as its evidence tells them, and their names in a release."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -3,8 +3,6 @@
 The paper gives the field of view; where no source is named, limits are ours.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from pydantic import Field

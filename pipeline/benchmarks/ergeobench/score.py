@@ -6,8 +6,6 @@ the wilderness) need not be named. What the valid replies alone
 come to is told beside it.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A view looks along (yaw, pitch) without roll. In it x runs to the right and y up
 edges are at -1 and 1. Angles in degrees, yaw clockwise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property

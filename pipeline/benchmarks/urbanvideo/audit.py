@@ -3,8 +3,6 @@
 What the videos show is not examined: that the right option is true, only people or a build of one's own can say.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

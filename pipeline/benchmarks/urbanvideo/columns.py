@@ -1,7 +1,5 @@
 """The release of UrbanVideo-Bench: public columns, dataset card and prompts."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection

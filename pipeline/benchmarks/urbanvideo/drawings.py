@@ -1,7 +1,5 @@
 """The drawings of all tasks of UrbanVideo-Bench."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ A legend shows each landmark that a question names, cut from the video, with its
 a Cognitive Map question offers as text, one PNG per question, the options side by side.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final

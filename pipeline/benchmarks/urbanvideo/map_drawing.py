@@ -1,7 +1,5 @@
 """A flight ready to be drawn: what its maps show, and how stretches and landmarks are marked on them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

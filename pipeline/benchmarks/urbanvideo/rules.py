@@ -1,7 +1,5 @@
 """Limits of the flight tasks. The paper (UrbanVideo-Bench, section 3.1) gives none: where no source is named, ours."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pydantic import Field

@@ -4,8 +4,6 @@ The paper leaves unclear replies to GPT-4o and then to a person. Here the letter
 which none is found is wrong, counted and named. What a judge says of such replies is counted apart.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import partial

@@ -5,8 +5,6 @@ answers and corrected some without touching the metadata (two chairs where five 
 the same metadata would ask again with the value that was found wrong.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence

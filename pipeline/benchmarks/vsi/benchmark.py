@@ -1,7 +1,5 @@
 """VSI-Bench."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Audit, Benchmark, FromMetadata, RouteWriting

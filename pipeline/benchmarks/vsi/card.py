@@ -1,7 +1,5 @@
 """The release of VSI-Bench: columns, card, prompts, metadata and maps of the scenes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Mapping
 from operator import itemgetter

@@ -5,8 +5,6 @@ VSI-Bench, section 6 and appendix B.4: a model marks the centre of every instanc
 true map, and is right where it is off by one cell or less. How the map is turned or mirrored plays no part.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

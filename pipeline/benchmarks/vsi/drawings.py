@@ -1,7 +1,5 @@
 """The drawings of all tasks of VSI-Bench."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 

@@ -5,8 +5,6 @@ numbers come from the paper ("Thinking in Space", appendix B.1) and from the rel
 `revsi` asks the types of ReVSI under the limits of its public generator (arXiv 2604.24300).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any, Final, Literal

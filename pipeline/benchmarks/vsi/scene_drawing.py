@@ -3,8 +3,6 @@
 A section shows boxes from the side, in an upright plane in which a length is drawn as long as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -6,8 +6,6 @@ made this way. The released VSI-Bench takes what stands before the first blank, 
 of numbers takes the first in the reply, in digits or in English words.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

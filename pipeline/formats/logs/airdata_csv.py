@@ -4,8 +4,6 @@ The unit stands in the header, in brackets of either kind. A unit that is not kn
 one is left out: nothing is ever taken for metres.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """AirSim recordings, ``airsim_rec.txt``: a tab-separated table. Time is the simulator's, positions are NED metres."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final

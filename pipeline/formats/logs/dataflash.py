@@ -1,7 +1,5 @@
 """ArduPilot logs: ``.bin`` as the drone writes them, ``.log`` as ground stations do. Time counts from boot."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace

@@ -16,8 +16,6 @@ Numbers count only with what ends them, so that a cut file yields no shortened o
 Some drones write the same text as a subtitle track into the film (`DjiFilm`).
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import datetime

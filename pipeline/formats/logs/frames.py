@@ -5,8 +5,6 @@ ArduPilot's servo mounts report the angle between body and camera: a camera that
 whenever the body pitches down. So `against_horizon` compares the two while the body pitches.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

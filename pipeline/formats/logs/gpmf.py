@@ -16,8 +16,6 @@ Not read: what camera and gimbal measure of themselves (ACCL, GYRO, CORI, IORI, 
 is stated in words that change with the model, and no answer rests on them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

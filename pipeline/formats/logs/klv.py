@@ -8,8 +8,6 @@ Lengths are untrusted. What reaches beyond what holds it, or has no FourCC, ends
 counted as damage; nothing is ever read twice, so that work and memory are bounded by the size of the payload.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ AerialVLN: ``episodes`` with ``trajectory_id``, ``instruction``, ``actions`` and
 roll, yaw; NED metres and radians).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ Place, altitude and time are in EXIF; height above take-off, attitude and gimbal
 XMP survives programs that rewrite a picture, so what wrote it last does not count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final

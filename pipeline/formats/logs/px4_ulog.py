@@ -1,7 +1,5 @@
 """PX4 ULog. Time counts from boot; positions are the estimator's where it has any, else a receiver's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Readers of flight logs: one per format, chosen by content."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

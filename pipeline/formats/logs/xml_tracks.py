@@ -4,8 +4,6 @@ GPX 1.0 and 1.1: each segment is a part; times are UTC, elevations above mean se
 second. KML: tracks with times, `<gx:Track>` of `<when>`, `<gx:coord>` and `<gx:angles>`; each is a part.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

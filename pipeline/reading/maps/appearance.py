@@ -1,7 +1,5 @@
 """The appearance of a thing according to its map: only the colour, shape, height or sign that the map states."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence

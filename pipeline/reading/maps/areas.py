@@ -4,8 +4,6 @@ A country is a boundary of admin_level 2, or what has an ISO 3166-1 code. A city
 said to be one (place, border_type, linked_place): Berlin and Hamburg are of level 4.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

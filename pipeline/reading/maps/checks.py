@@ -1,7 +1,5 @@
 """Checks of the things of a city: things to leave out, and values to disregard."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final

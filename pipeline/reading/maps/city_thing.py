@@ -3,8 +3,6 @@
 Frame: ENU metres about an origin (x east, y north, z up), the ground at z = 0; bearings are compass angles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple
 

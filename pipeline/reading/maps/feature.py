@@ -1,7 +1,5 @@
 """Things with a place, as map files have them: WGS84, each with what its file says of its height."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ and those of ``cities*.geojson`` cities; else their properties tell, as the tags
 ``highway`` and ``name`` are roads.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import lru_cache

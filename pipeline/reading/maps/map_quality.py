@@ -8,8 +8,6 @@ have premises; a bus stop says that it has a bench. How many of these are on the
 recapture): a kind of which they all are, and enough to say so, may be counted as one that is declared complete.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -10,8 +10,6 @@ property; osmtogeojson, where it is told not to, one property ``tags``; GDAL the
 ``"building:levels"=>"3","roof:colour"=>"red"``.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -9,8 +9,6 @@ A feature without ``kind`` that has tags of OpenStreetMap (``building=yes``, ``s
 ``tags``, is read as an extract would be: that is how Overpass Turbo, osmtogeojson and QGIS write one.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

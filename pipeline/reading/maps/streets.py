@@ -1,7 +1,5 @@
 """Roads that have a name, and streets: the middle lines of what people drive or walk on under the open sky. WGS84."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What maps have around a place: things, streets, and how much of what there is they have."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path

@@ -5,8 +5,6 @@ are those of OpenStreetMap; the property ``kind`` of GeoJSON files may have any 
 in no list is not spoken of.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

@@ -6,8 +6,6 @@ was told to do it goes here and there for a time that is drawn, each movement at
 slips off, and tries again. A recording ends in the midst of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal

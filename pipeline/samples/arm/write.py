@@ -1,7 +1,5 @@
 """Writes the sample episodes as a LeRobot dataset of version 3, with what people declare of such a one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

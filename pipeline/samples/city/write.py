@@ -4,8 +4,6 @@ The map has what stands still, the objects what people would add to it. What was
 ``<root>/truth/<city>.json``.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ City frame: ENU metres about the city's origin, which is the south-west corner; 
 multiples of `PITCH_M`; block (column, row) lies between those of its numbers and the next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 

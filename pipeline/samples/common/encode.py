@@ -1,7 +1,5 @@
 """Bytes of the file formats that the raw datasets use; the same input gives the same bytes."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """A sample drive as a log of Argoverse 2: boxes about our rear axle, poses, the vector map."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A sample drive as a recording of CARLA; and the bytes of recordings of any arrays, for tests and benches."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path

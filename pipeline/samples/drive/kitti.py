@@ -1,7 +1,5 @@
 """A sample drive as a sequence of KITTI's tracking benchmark: labels in the camera's frame, calibration, oxts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

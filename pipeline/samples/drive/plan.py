@@ -4,8 +4,6 @@ Paths are straights and arcs, speeds change evenly. Metres, seconds, radians, co
 along the road (u) and to its left (v); turned and moved into the drive's frame, so that nothing lies along an axis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath

@@ -4,8 +4,6 @@ What was planted is in ``<root>/truth/<drive>.json``, beside the logs: where eve
 how fast, and what happens when.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -4,8 +4,6 @@ City frame: ENU metres about `CITY_ORIGIN`, the ground at z = 0. Streets run alo
 fits into its block's upright box and touches all of its sides, so that a map that has the box is right.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ The text formats look as in real files; see their readers. ULog: docs.px4.io, "U
 body axes forward, right, down, with the estimator's positions or the receiver's alone.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pictures of the city, one ray per pixel: lit blocks with windows, streets, sky."""
 
-from __future__ import annotations
-
 import math
 from typing import Final, NamedTuple
 

@@ -7,8 +7,6 @@ its first sample, and the video begins at ``video_offset_s``. Frame: ENU metres 
 the log has it, noise and rounding included; for AirSim, whose log is local, it is the WGS84 place of the log's zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

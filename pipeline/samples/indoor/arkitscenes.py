@@ -5,8 +5,6 @@ image is up when the phone was held otherwise. The trajectory holds world-to-cam
 axes OpenCV's. ``normalizedAxes`` has the axes as rows: box_utils.compute_box_3d multiplies by the transpose.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Procedural rooms as unified metadata: rectangular rooms with furniture along the walls, known by construction."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

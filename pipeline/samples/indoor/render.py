@@ -3,8 +3,6 @@
 One ray per pixel goes into the mesh.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple

@@ -4,8 +4,6 @@ RoomPlan frame: metres, z up, floor at 0, x east, y north. The frame in which a 
 another: ``world_T_plan``.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import pairwise, product

@@ -5,8 +5,6 @@ the poses lie in the scan's own frame, ``axisAlignment`` maps it to the world, c
 counts from 0 and the instance images hold objectId + 1. The ceiling is segmented but belongs to no object.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import struct

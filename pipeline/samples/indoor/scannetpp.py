@@ -10,8 +10,6 @@ Assumed of the released files, where no real one is at hand:
 - ``normalizedAxes`` lists the three axes one after the other, as in the released VSI-Bench metadata.
 """
 
-from __future__ import annotations
-
 import zlib
 from pathlib import Path
 from typing import Any, Final

@@ -5,8 +5,6 @@ Light falls from above and from one side, less of it in corners and close to fur
 Integers and elementary arithmetic only, random numbers by name: the picture is the same on every machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, NamedTuple

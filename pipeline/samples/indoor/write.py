@@ -1,7 +1,5 @@
 """Writes all sample scenes in the three raw layouts, and the truth that was planted in them."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 

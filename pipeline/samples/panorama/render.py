@@ -1,7 +1,5 @@
 """Panoramas of a sample street by ray casting: colours, distances, and which things each pixel shows."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final, NamedTuple
 

@@ -5,8 +5,6 @@ that runs north these are y and x, for one that runs east x and -y. Solids are t
 east, y north, the ground at z = 0), each of which knows what things it belongs to and how it looks.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple

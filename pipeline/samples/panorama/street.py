@@ -3,8 +3,6 @@
 Pieces that are the same wherever they stand are data (templates/tables/samples/panorama_furniture.yaml).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 

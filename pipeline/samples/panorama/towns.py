@@ -5,8 +5,6 @@ it lies in, so that what a panorama shows says something about where it was take
 where panoramas are taken, and the walls on the streets about them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple

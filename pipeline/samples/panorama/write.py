@@ -4,8 +4,6 @@ What was planted is in ``<root>/truth/<id>.json``: where things are seen is read
 have only what tells where one is, streets, borders and shops as OpenStreetMap has them: the houses are in no map.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

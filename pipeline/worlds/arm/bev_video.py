@@ -3,8 +3,6 @@
 The film shows the episode from above and from the side, with the dials of the joints.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

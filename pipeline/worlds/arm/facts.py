@@ -4,8 +4,6 @@ Frame "world": right-handed metres, z up, the log's own origin; of most logs the
 x, so that y is to its left. Turns are unit quaternions, w first, from the body's axes into the world's.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, FiniteFloat

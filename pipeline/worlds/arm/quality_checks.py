@@ -4,8 +4,6 @@ A reader that takes another unit, axis, frame, time or column than the log was w
 plausible one by one. A log that states a thing once tells nothing; of a film it is only known when it changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Final
 

@@ -4,8 +4,6 @@ Of J joints, I things and T times. Places are in the world's frame; "from the ba
 the arm, x ahead and y to the left of the robot. NaN: not known then, or in doubt.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, Literal

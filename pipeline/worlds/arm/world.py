@@ -1,7 +1,5 @@
 """The world of arms."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pipeline.core.schema import Model

@@ -4,8 +4,6 @@ Frame: ENU metres about the city's origin (x east, y north, z up), the ground at
 clockwise from north; pitch is positive upwards.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat

@@ -4,8 +4,6 @@ A building whose height the map does not tell is a prism of the least height tha
 that may be there: it blocks every way and every view, and is no part of the building that anybody sees for sure.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What is shown of a city: photographs, a map from above, a card's words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 

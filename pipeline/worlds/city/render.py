@@ -4,8 +4,6 @@ Colours are those that the map declares; else those usual for a kind, a house wi
 building of unknown height is drawn up to `GUESSED_M` as a chequer: it hides what is behind, and is no picture of it.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

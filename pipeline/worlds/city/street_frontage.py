@@ -5,8 +5,6 @@ is clearly farther; a house between two streets lies on neither surely, and what
 one. Streets are the lines of the map, joined where they go on under one name.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

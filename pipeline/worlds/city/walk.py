@@ -1,7 +1,5 @@
 """An agent's way through a city, step by step: moves of 10 metres, turns of 30 degrees, and where it may not go."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """The world of cities."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pipeline.core.schema import Limits

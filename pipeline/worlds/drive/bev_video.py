@@ -3,8 +3,6 @@
 The film shows at every time what the log knew then, and nothing later.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from textwrap import wrap
 from typing import Final

@@ -6,8 +6,6 @@ counter-clockwise seen from above, 0 along x, degrees in [-180, 180). Body axes 
 upright, so that the tilt of a slope is not in them.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, FiniteFloat

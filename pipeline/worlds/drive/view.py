@@ -4,8 +4,6 @@ Of A actors and T times. Places are the middles of boxes, or of what has no box 
 own place is the point that the log follows (`Ego.point`). NaN: not known then, or in doubt.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 from itertools import product

@@ -1,7 +1,5 @@
 """The facts of a drone flight: landmarks, and what the flight does and sees. ENU metres about the flight's origin."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat

@@ -1,7 +1,5 @@
 """Corrections of a flight: landmarks of its map, its goal, the time of its video, its headings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal
 

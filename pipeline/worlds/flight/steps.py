@@ -1,7 +1,5 @@
 """Movements in words, and movements that did not happen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """A flight as arrays, as far as its video goes: path, pose, movements, landmarks and when they are in view."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The world of drone flights."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pipeline.worlds.flight.bev_video import drawn, sight, spatial, top_down_map

@@ -5,8 +5,6 @@ another name, that one more stands there without a box, that two boxes hold one 
 pictures of the delivered video.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Final, NamedTuple

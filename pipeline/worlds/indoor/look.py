@@ -6,8 +6,6 @@ that is called otherwise, or one more that has no box, and says so again when th
 category is in doubt, and nothing is asked that rests on it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """Usual sizes of categories: of the boxes of the released scenes at hand, and of a published table."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from pipeline.core.templates import load_table

@@ -3,8 +3,6 @@
 Also a scan in space: its boxes, its mesh and the way of the camera.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -1,7 +1,5 @@
 """The world of indoor scans."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

@@ -8,8 +8,6 @@ compass angle, clockwise from true north, in [0, 360). Pitch is positive upwards
 camera's foot (x east, y north).
 """
 
-from __future__ import annotations
-
 import datetime
 from typing import Annotated, Final, Literal
 

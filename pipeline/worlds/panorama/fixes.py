@@ -1,7 +1,5 @@
 """Corrections of a panorama: what a person who looked at it decides."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal
 

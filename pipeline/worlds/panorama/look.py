@@ -7,8 +7,6 @@ is kept in doubt: nothing is asked of it, and its label is not complete. Each mo
 a whole (table 6); where they agree, it is a cue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args

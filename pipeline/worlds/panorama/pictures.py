@@ -3,8 +3,6 @@
 A panorama is decoded once for all of them. Also its map, and what a dataset card says of panoramas.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """The world of panoramas."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pipeline.worlds.panorama.facts import Panorama, PanoramaConfig

@@ -1,7 +1,5 @@
 """Agents that know nothing of how tasks are made: one looks everywhere, one goes by the words alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cities of the samples as scenes, and tasks that were generated from them."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import defaultdict

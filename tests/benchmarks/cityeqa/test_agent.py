@@ -1,7 +1,5 @@
 """An agent that acts in a city: its ways, what it is told, and when it ends."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from random import Random

@@ -1,7 +1,5 @@
 """World Knowledge that a model writes: what the map refuses, what models say of it, and that the rest is asked."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What a map does not know, planted: each refused with its reason, beside the same map without it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The maps of tasks: what reviewers see before they answer shows the start and marks nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from typing import Any

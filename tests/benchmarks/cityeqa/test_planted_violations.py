@@ -1,7 +1,5 @@
 """Cities of which a task would name what an agent's pictures do not show so: each is refused, and for that reason."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Raw tasks: which stay when answers are made even, in which order they are tried, and what gives an answer away."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from types import SimpleNamespace

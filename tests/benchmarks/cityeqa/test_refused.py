@@ -1,7 +1,5 @@
 """What refuses a question, in cities of a few things: each value by hand, beside a city that breaks nothing."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from types import SimpleNamespace

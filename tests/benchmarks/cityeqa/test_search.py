@@ -4,8 +4,6 @@ Which text leads where is asked of the map one text at a time (`Query.lead`, for
 all of them together. Ways are found with a heap, places by shapely.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Iterator

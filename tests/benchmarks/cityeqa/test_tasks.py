@@ -1,7 +1,5 @@
 """Tasks of a sample city: answered again from their text, followed by agents, and held against their limits."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Wordings, and what things have and look like by their own entries on a map."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The wording: renders and parses, of the release too; phrases; and queries by hand."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Logs of each embodiment, drawn by a number: what attackers learn from some must not help them with others."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Drives and episodes of an arm put together from plain numbers, and what becomes of one question about them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path

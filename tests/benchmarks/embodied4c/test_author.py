@@ -1,7 +1,5 @@
 """Material properties and environmental effects that a model writes: what the log refuses, and what models say."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import cache, partial

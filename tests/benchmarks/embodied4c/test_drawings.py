@@ -1,7 +1,5 @@
 """Drawings of questions about logs, measured: what is drawn, by its scale, is what the evidence says."""
 
-from __future__ import annotations
-
 from typing import Any
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """Questions over planted and real logs of all embodiments, answered again by oracles: the same but for rounding."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Drives, flights and arms of which a question would name or read what is not shown so: each is refused for that."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

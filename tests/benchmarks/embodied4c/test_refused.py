@@ -1,7 +1,5 @@
 """What must not be asked of an arm, nor of a flight: made-up logs that break one rule each, the value by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any

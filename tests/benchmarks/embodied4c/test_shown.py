@@ -1,7 +1,5 @@
 """What a film does not show is not asked of it: a ball that is one of three, a thing beside the picture."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

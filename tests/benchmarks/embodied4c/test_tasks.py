@@ -1,7 +1,5 @@
 """Questions about drives, answered again by an oracle of their own; their wording, their rules."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from itertools import combinations, product

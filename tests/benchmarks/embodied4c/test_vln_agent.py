@@ -1,7 +1,5 @@
 """An agent in a loop with a simulator: a drone that flies as it is commanded and writes AirSim's recording."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Driving tasks on a road of two lanes to the north, by hand: we overtake at 15 m/s who drives 10 m/s."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

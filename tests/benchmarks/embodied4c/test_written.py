@@ -1,7 +1,5 @@
 """The domain-far bank, questions that people wrote, and the released columns."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

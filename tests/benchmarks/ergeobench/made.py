@@ -1,7 +1,5 @@
 """Panoramas made by hand: facts alone, no pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

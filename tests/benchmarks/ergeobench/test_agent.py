@@ -1,7 +1,5 @@
 """An agent that looks about in a panorama: what it is told at each step, and when it ends."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """Panoramas of which a question would name what the views do not show so: each is refused, and for that reason."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

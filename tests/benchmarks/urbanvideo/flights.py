@@ -1,7 +1,5 @@
 """Hand-made flights: movements of stated length, landmarks at stated places."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

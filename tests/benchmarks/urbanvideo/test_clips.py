@@ -1,7 +1,5 @@
 """Neither the length of a clip nor another question of the flight tells an answer."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection
 from typing import Any

@@ -1,7 +1,5 @@
 """Drawings of flights are measured: stretches by their seconds, bearings and distances by the evidence."""
 
-from __future__ import annotations
-
 import io
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Options are the flight's own answers, each right equally often: who reads the question alone is right by chance."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Hand-computed flights on both sides of every limit."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

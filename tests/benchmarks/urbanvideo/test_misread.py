@@ -1,7 +1,5 @@
 """What the options alone tell: not which of them is right."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

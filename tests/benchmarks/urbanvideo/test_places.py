@@ -1,7 +1,5 @@
 """Distances among many landmarks, against every one of them measured."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A build of the sample flights finds what was planted in them, and asks what their planted truth alone answers."""
 
-from __future__ import annotations
-
 import math
 import re
 import shutil

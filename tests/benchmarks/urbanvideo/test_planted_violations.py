@@ -1,7 +1,5 @@
 """Flights of which a question would name what their film does not show so: each is refused, and for that reason."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

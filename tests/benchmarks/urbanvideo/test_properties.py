@@ -1,7 +1,5 @@
 """Properties of the world: turned or moved it has the same answers, mirrored left and right change places."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The registry, what a flight lacks or is in doubt about, names that cannot be used, and the cost."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Every task on flights of which little is known: none of them costs the flight, and what is not asked has a reason."""
 
-from __future__ import annotations
-
 import math
 import re
 from bisect import bisect_right

@@ -1,7 +1,5 @@
 """How often a category is the nearest: ``python -m tests.benchmarks.vsi.nearness_table`` prints the table."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 

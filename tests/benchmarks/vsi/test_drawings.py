@@ -1,7 +1,5 @@
 """Drawings of scans are measured: what they show is what the evidence says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

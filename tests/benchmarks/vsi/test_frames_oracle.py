@@ -1,7 +1,5 @@
 """Answers and refusals per frame budget of a filmed scan, held against a renderer that shares nothing with ours."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple

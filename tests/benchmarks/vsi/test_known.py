@@ -1,7 +1,5 @@
 """Corrections that people made in published questions alone are doubts about the metadata they did not touch."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

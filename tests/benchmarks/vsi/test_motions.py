@@ -1,7 +1,5 @@
 """Turning, moving or mirroring a sample scan changes the answers exactly as it must."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A build of the sample scans finds what was planted in them, in all three raw layouts and all tasks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What a release holds of its scenes: unified metadata that is read again, and cognitive maps."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from pathlib import Path

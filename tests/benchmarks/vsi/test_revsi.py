@@ -1,7 +1,5 @@
 """Profile `revsi` and the reader of ReVSI's annotation: real boxes, made rooms, and an oracle of the limits."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

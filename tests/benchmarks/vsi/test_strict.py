@@ -1,7 +1,5 @@
 """What `strict` asks less often than it occurs, what it words otherwise, and what people may call otherwise."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

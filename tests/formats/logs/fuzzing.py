@@ -1,7 +1,5 @@
 """Damage to log files, and what every reader must make of it: an error of ours, or a track that can be true."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

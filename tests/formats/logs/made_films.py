@@ -1,7 +1,5 @@
 """Small films with telemetry in them, made box by box (ISO/IEC 14496-12), and the payloads of GoPro's."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Small binary logs made by hand, and what damage does to a log."""
 
-from __future__ import annotations
-
 import struct
 import time
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Airdata, Litchi and PhantomHelp tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

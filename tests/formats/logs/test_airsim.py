@@ -1,7 +1,5 @@
 """AirSim recordings: a real one, tables made by hand, and damage."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """ArduPilot logs: a real second, pymavlink as the oracle, hand-made logs, and damage."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

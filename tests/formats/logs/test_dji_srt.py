@@ -1,7 +1,5 @@
 """DJI subtitles in all their dialects."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Telemetry in GoPro's films: real ones against their makers' numbers, made ones by hand, and hostile ones."""
 
-from __future__ import annotations
-
 import json
 import struct
 import time

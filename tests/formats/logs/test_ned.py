@@ -1,7 +1,5 @@
 """Frames: hand-computed attitudes, and SciPy's rotations as the oracle."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

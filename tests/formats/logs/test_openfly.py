@@ -1,7 +1,5 @@
 """Episodes: the real ones with what their labels are worth, episodes made by hand, and damage."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

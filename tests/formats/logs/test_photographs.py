@@ -1,7 +1,5 @@
 """Photographs of a flight as its log: real ones of a DJI drone, and made ones."""
 
-from __future__ import annotations
-
 import io
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """ULog: the real simulated hop, pyulog as the oracle, hand-made logs, and damage."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 from functools import partial

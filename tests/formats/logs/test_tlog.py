@@ -1,7 +1,5 @@
 """Telemetry logs: a real cut one, pymavlink as the oracle, hand-made logs, and damage."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

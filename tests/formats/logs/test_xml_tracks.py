@@ -1,7 +1,5 @@
 """GPX tracks, and KML tracks with times."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """A known flight, written in the formats of which no real file lies at hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Map files written and read in one step."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

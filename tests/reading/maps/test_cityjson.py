@@ -1,7 +1,5 @@
 """CityJSON: cubes written here, the real block of Delft, and broken files."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections import Counter

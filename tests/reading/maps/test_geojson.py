@@ -1,7 +1,5 @@
 """GeoJSON: what is read, and what is refused with which words."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

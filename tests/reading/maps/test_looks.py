@@ -1,7 +1,5 @@
 """What a map tells of a thing, its look and its place, and from which of its words; nothing that it does not tell."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

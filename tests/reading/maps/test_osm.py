@@ -1,7 +1,5 @@
 """OpenStreetMap extracts: a small one written here, the real one, and broken ones."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Streets and areas of maps: which ways are any, what is wrong with lines, which are near a place and which hold it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The sample cities: the same bytes every time, truth that the map holds, and nothing where it cannot stand."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The sample flights: logs, videos and truth tell of one flight, and nothing in them depends on the day."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """How to look into boxes and meshes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

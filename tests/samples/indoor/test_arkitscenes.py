@@ -1,7 +1,5 @@
 """The layout of ARKitScenes, read with what its public tools do."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Furnished rooms, their furniture and the camera: nothing overlaps, all is inside, walls face the room."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """ScanNet's layout, read with what its public tools do."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """ScanNet++'s layout, read with what its public toolkit does."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The planted truth: enough in every scene for all eight tasks, and consistent in itself."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The sample panoramas, held against what was planted by a projection of the tests' own."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Episodes for the tests: reading one, and pickles as RLBench writes them."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 import types

@@ -1,7 +1,5 @@
 """The sample episodes hold what was planted, by plain geometry."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

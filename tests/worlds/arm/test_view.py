@@ -1,7 +1,5 @@
 """Views of episodes: doubts of any reader, and films drawn to scale in which nothing comes before its time."""
 
-from __future__ import annotations
-
 from colorsys import rgb_to_hsv
 from itertools import islice, product
 from pathlib import Path

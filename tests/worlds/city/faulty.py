@@ -1,7 +1,5 @@
 """Sample cities that were spoilt: everything that has been seen to be wrong with folders of cities, by what it is."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

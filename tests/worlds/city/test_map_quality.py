@@ -1,7 +1,5 @@
 """What a map has of what its other entries tell of, by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Small logs of Argoverse 2, made by hand, and tables of nuScenes' layout, made of drives that are known otherwise."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

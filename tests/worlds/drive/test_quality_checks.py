@@ -1,7 +1,5 @@
 """Doubts about drives of any format: made logs at their limits, logs in wrong conventions, samples and real ones."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable

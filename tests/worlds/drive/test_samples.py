@@ -1,7 +1,5 @@
 """The sample drives: what is read from them is what was planted, and nothing in them depends on the day."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A drive as arrays over time, on a log made by hand (our car goes north at 10 m/s); its drawn film."""
 
-from __future__ import annotations
-
 from itertools import islice, pairwise, product
 from pathlib import Path
 from typing import Any

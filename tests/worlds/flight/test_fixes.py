@@ -1,7 +1,5 @@
 """Corrections of flights."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A doubt refuses the stretch and the facts that it touches, and nothing else; a drawn film is to scale."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

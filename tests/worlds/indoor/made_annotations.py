@@ -1,7 +1,5 @@
 """One furnished room as annotations of datasets state it: the same boxes in each format's own words."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

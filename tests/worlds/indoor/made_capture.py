@@ -1,7 +1,5 @@
 """A room that a camera walked through, with the depth that it would measure: rays against boxes, no renderer."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """Usual sizes and heights in the released metadata: ``python -m tests.worlds.indoor.size_table`` prints them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from statistics import median

@@ -1,7 +1,5 @@
 """Annotations of datasets become the boxes that they state, and what was planted in them is found and named."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every converter gives the room that was captured; whatever was planted in a capture is found, and by which name."""
 
-from __future__ import annotations
-
 import json
 import random
 import struct

@@ -1,7 +1,5 @@
 """Corrections of scans, on rooms whose corrected form is known by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

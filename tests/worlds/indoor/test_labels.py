@@ -1,7 +1,5 @@
 """Labels as people draw them: a rectangle becomes a box, a box goes into scene.json, and all else there stays."""
 
-from __future__ import annotations
-
 import json
 import random
 from itertools import product

@@ -1,7 +1,5 @@
 """A model looks at each category of a filmed scan: what it sees that boxes do not say is asked about no more."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

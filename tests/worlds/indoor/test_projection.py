@@ -1,7 +1,5 @@
 """Boxes on pictures of the delivered video lie over the object's own pixels, as the sample scans were rendered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

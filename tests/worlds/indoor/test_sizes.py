@@ -1,7 +1,5 @@
 """Objects of no plausible size are in doubt, and scenes that are not upright; nothing is asked that rests on them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Small panoramas, made by hand."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pictures with metadata, made by hand."""
 
-from __future__ import annotations
-
 import io
 import struct
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Looking about in a panorama: what is seen, what is refused, and what is noted."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

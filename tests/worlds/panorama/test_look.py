@@ -1,7 +1,5 @@
 """A panorama of which nobody marked anything: what two models see of it, each for itself, becomes questions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

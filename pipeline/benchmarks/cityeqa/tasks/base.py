@@ -1,7 +1,5 @@
 """The common base of the six categories: from raw tasks to cases with a start, a chain and a proof."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Counting and Existence Judgement: things in a place, around something or in front of it, and storeys of buildings."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ knows what that is for. Other questions of this category, such as whether a shop
 `author`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

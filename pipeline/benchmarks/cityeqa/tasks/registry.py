@@ -1,7 +1,5 @@
 """The categories of CityEQA, in the paper's order."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pipeline.benchmarks.cityeqa.tasks.base import EqaTask

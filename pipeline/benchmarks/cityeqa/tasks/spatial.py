@@ -3,8 +3,6 @@
 Questions about streets and heights: the same side, across, in front or behind, the tallest about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Questions about the things of an episode: what they are (SEM) and how they lie (SPA)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations, pairwise, product

@@ -1,7 +1,5 @@
 """Questions about an arm: how its gripper is turned (OR), its way (TEM), and how joints turn (MD) and may turn (CS)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Final

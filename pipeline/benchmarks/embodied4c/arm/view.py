@@ -1,7 +1,5 @@
 """An episode as its exam sees it: moments at which questions stand, and what things can be called."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property

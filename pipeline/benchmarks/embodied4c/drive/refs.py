@@ -3,8 +3,6 @@
 A thing is the nearest of a kind, all around or on one side of us. Cases know where they stand and what they are about.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass

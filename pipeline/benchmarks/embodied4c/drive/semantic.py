@@ -4,8 +4,6 @@ Kinds of things and lanes (CL), sizes and markings (AT), what is parked, moves o
 (R/P) and distances (R/D).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 from typing import Final

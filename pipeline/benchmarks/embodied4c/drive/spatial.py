@@ -1,7 +1,5 @@
 """SPA of drives: where things are (LC), how far (DT), which way they head (OR), on what (TP), and how many (CT)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Final

@@ -4,8 +4,6 @@ Speeds and ways (M/T), the last seconds (S/M), and all of the log so far (L/M); 
 from it (MD), and what a car can do (CS).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

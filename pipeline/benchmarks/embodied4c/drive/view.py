@@ -1,7 +1,5 @@
 """A drive as its exam sees it: the moments at which questions stand, and how all lies about our car then."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise

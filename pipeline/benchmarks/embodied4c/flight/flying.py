@@ -1,7 +1,5 @@
 """Questions about flying itself: states (ST), places and headings (DT, OR), the way (TEM), what follows (PHY)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise, product
 from typing import Final

@@ -1,7 +1,5 @@
 """Questions about landmarks of a flight: what they are (CL), how high (AT), how they lie (SPA), and how many (CT)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, permutations, product
 from typing import Final

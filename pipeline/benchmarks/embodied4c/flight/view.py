@@ -1,7 +1,5 @@
 """A flight as its exam sees it: moments at which questions stand, and how landmarks lie about the drone then."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property

@@ -6,8 +6,6 @@ reads.
     episode = carry_out(specifications(seed)["A1.1"], simulator, lambda system, prompt: model(system, prompt))
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

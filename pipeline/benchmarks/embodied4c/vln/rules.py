@@ -3,8 +3,6 @@
 Where the start is the target (d_init = 0), there is no progress to be made: the graded part of eq. 6 is 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The 58 VLN tasks (tables 12-14) as data, with what the paper varies drawn by seed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Final, Literal

@@ -5,8 +5,6 @@ and then a view in which it is true; and where it cannot, a question is asked on
 same words about other views, each answer as often as any other, and no answer is offered that has no counterpart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final

@@ -3,8 +3,6 @@
 The options are parts of pictures and not sorts of places: those would say which one serves the need.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import cache

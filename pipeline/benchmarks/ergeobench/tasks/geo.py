@@ -3,8 +3,6 @@
 The answer is a JSON object. Who only guesses, guesses the country: that is what the blind panel and the priors choose.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from typing import Final

@@ -3,8 +3,6 @@
 Ours: the paper's panoramas bring objects, and here a map does. Nothing is asked that position and map do not decide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -4,8 +4,6 @@ Each question is one of a set that has the same words: the views differ, and wit
 many views make it true as make it false; of a choice each option is right in one view. So the words tell nothing.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """The tasks of ERGeoBench, in the order of tables 2 and 3."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pipeline.benchmarks.ergeobench.rules import GEO, SLOTS

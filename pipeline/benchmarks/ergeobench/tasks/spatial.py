@@ -7,8 +7,6 @@ the first. From there one turns again. The object is in one of the two, left or 
 eight directions can be right, and those are offered, each as often as any other.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations

@@ -4,8 +4,6 @@ First it tells the flight, then lists what it has seen (`writing`), then it writ
 held against the facts, and what a second model gets wrong with the video is refused.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The reasons begin with the aspect under which people mended the questions of Urb
 ``invalid_or_ambiguous``, ``hallucination``, ``direction``, ``choices``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Checks claims of a question and its right option against the observed flight: order, counts, sizes, places."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final

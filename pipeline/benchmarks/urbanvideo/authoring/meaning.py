@@ -4,8 +4,6 @@ As far as words tell: whether two options say the same, or one says all that the
 English and without markup, about this flight, in the form of its task.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence

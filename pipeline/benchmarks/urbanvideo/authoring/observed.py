@@ -1,7 +1,5 @@
 """Facts of a flight known without a model: its movements, and the positions of landmarks relative to the drone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final

@@ -1,7 +1,5 @@
 """Checks statements of time and frequency in a question and its right option against the flight."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

@@ -3,8 +3,6 @@
 The words that it knows: things of a town (a table), and movements and directions, as patterns.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Collection, Iterable

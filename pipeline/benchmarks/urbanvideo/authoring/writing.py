@@ -5,8 +5,6 @@ narration becomes lists of movements and objects, of which some are believed. At
 model writes questions of one task; it never chooses a letter.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Trajectory Captioning: the movements of a stretch, in order and by landmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

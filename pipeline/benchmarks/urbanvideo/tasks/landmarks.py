@@ -1,7 +1,5 @@
 """Landmark Position, and High-level Planning: which landmark comes next on the straight way to the goal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -4,8 +4,6 @@ Proximity asks how the distance to a landmark changes during a stretch of the fl
 movements takes longer, and by how much.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import Final, NamedTuple

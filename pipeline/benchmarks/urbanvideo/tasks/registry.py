@@ -1,7 +1,5 @@
 """The 16 tasks of UrbanVideo-Bench, by their released names."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pyarrow as pa

@@ -4,8 +4,6 @@ The first two ask for the movement that comes next; Progress Evaluation asks for
 being flown.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

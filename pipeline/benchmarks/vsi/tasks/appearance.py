@@ -1,7 +1,5 @@
 """obj_appearance_order: in which order four categories first appear in the video."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from math import comb
 

@@ -1,7 +1,5 @@
 """Tasks that measure: how many there are, how large an object or the room is, how far apart two objects are."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any, Final

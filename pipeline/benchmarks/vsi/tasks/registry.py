@@ -1,7 +1,5 @@
 """The tasks, by the question type they answer."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pipeline.benchmarks.vsi.rules import ScanView

@@ -3,8 +3,6 @@
 Of a direction one stands at one object and faces another.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary

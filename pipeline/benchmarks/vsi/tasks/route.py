@@ -1,7 +1,5 @@
 """route_planning: the turns of a route from object to object."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from itertools import product

@@ -8,8 +8,6 @@ Version 3: ``meta/info.json``, ``meta/tasks.parquet``, ``meta/episodes/chunk-*/f
 robotics in PyTorch" (2024).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

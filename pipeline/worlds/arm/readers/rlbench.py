@@ -6,8 +6,6 @@ demonstration once more. James et al., "RLBench: The Robot Learning Benchmark & 
 Observations have no times: the step follows from positions and rates of the joints.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@ axes.
 Serial arms: where the hand is follows from the joints' angles, by Denavit and Hartenberg's parameters (Craig's form).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ The root holds folders, each a city with one map (CityJSON, OpenStreetMap or Geo
 ``objects.geojson``, ``tasks.json``, ``photos.json``; or map files, each a city of its name. Only the map is needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final

@@ -9,8 +9,6 @@ The columns are those of the released file, which is a list alone. In place of `
 ``target_pose`` says where it is. Poses are metres and degrees in the frame of `worlds/city/facts.py`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

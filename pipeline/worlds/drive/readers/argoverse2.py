@@ -6,8 +6,6 @@ given about the middle of the rear axle, at the times of the lidar's sweeps (10 
 Wilson et al., "Argoverse 2" (NeurIPS 2021, datasets and benchmarks), section 3.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

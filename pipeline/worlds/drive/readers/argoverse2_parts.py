@@ -1,7 +1,5 @@
 """The vector map (city frame, metres), the tables and the cameras of an Argoverse 2 log."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final

@@ -3,8 +3,6 @@
 Our car is the vehicle of the role "hero". Sizes are those that the recording has; lanes are in no recording.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

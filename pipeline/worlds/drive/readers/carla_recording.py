@@ -3,8 +3,6 @@
 CARLA's frames are Unreal's: centimetres, y to the right, angles clockwise. Ours have y to the left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, get_args

@@ -4,8 +4,6 @@ Geiger et al., "Vision meets Robotics: The KITTI Dataset" (IJRR 2013), section I
 (convertOxtsToPose.m): a Mercator projection at the first latitude, x east, y north, z up.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final

@@ -5,8 +5,6 @@ ten times a second. Without oxts it is not known how our car moved: places are t
 Columns: devkit_tracking/readme.txt.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path

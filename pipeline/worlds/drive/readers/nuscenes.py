@@ -5,8 +5,6 @@ sweep; what was between two samples is not known. The film is that of the camera
 The axes of the format: `nuscenes_tables`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -6,8 +6,6 @@ docs/schema_nuscenes.md: quaternions w x y z; poses of our car and boxes in the 
 height; times in microseconds. Lyft's tables (level 5, 2019) have the same layout, with times as fractions.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from array import array

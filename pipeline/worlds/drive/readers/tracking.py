@@ -1,7 +1,5 @@
 """Rows of a log, one for each thing and time, made into one table per thing; pictures made into a video."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -9,8 +9,6 @@ Words on which the two pictures differ are left out. A colour must be that of th
 and the roof; a roof's shape must fill its outline as far as such a roof does.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Survey of a video: the size of each thing in it, the colours it surely lacks, and the crops that show it best."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache

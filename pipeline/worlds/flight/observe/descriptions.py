@@ -7,8 +7,6 @@ surely fit it and may fit nothing else near the flight, nor anything farther off
 landmark to nobody, a nameless house, counts too, and so does what a map has as a point.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple

@@ -3,8 +3,6 @@
 No video shows what a place is called: goal and route are put into the words of what is seen.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 The instruction becomes the route that the pilot was given, a sentence a step.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

@@ -25,8 +25,6 @@ drone begins to count again in every folder. A ``flight.yaml`` in the folder is 
 own (`film_tracks`) is a flight by itself: `GX010001.MP4`, or `video.mp4` in a folder without a log.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path

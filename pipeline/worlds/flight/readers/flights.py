@@ -8,8 +8,6 @@ picture shows. `video_offset` tells how to find the time between video and
 log.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Landmarks to speak of and buildings that hide them, from the map files that a ``flight.yaml`` names."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -8,8 +8,6 @@ Where a log has local positions and WGS84 ones, the local ones, an estimator's, 
 and WGS84 places its zero. Only where the two part by more than `DISAGREE_M` is the path that of WGS84.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The clock of a log made straight: what ran backwards or leapt becomes a break, and time goes on from there."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A reader that takes another axis, sense or unit than the log was written in give
 These checks hold each of them against another one of the same log; a log that states a thing once tells nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

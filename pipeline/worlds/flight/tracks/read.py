@@ -1,7 +1,5 @@
 """Every flight of a log file as a track, and the track as a table (`store.table_bytes` makes Parquet of it)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Final

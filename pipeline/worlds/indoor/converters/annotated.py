@@ -1,7 +1,5 @@
 """What annotations of datasets share: labelled boxes by the arrays, as a neutral scene, and which were left out."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence

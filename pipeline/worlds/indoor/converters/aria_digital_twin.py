@@ -5,8 +5,6 @@ into the scene. Rows with time -1 hold for the whole sequence, of what moves the
 (VRS) is not read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

@@ -3,8 +3,6 @@
 Pictures of a curved lens are written as a straight one would have taken them (OpenCV's model: k1, k2, p1, p2).
 """
 
-from __future__ import annotations
-
 import io
 import shutil
 from collections.abc import Callable, Sequence

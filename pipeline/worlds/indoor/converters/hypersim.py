@@ -9,8 +9,6 @@ that the columns of ``orientations`` give. Labels are those of NYU40. Roberts et
 README of apple/ml-hypersim.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections import Counter

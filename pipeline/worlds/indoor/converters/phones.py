@@ -1,7 +1,5 @@
 """Captures of phones, as their apps export them: Stray Scanner, Record3D, Polycam."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Photographs with poses, whose scale nobody measured: nerfstudio and COLMAP."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any, Final

@@ -5,8 +5,6 @@ about z, then x, then y. Sizes are not in the house: they are of the asset, in `
 allenai/procthor. Objects nest in ``children``. Doors and windows stand in their walls' own frames and are left out.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

@@ -1,7 +1,5 @@
 """The converters into neutral scene folders, by name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

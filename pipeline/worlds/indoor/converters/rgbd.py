@@ -6,8 +6,6 @@ down. ScanNet's export: ``color/ depth/ pose/ intrinsic/``. TUM: ``rgb.txt``, ``
 ``groundtruth.txt`` with time, x y z, and a quaternion whose scalar comes last.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ of which depth is 0 for windows and most doors. Enumerations are objects of one 
 its own plane.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scanned houses with labelled boxes: Replica, Matterport3D, 3RScan, and EmbodiedScan's over them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path

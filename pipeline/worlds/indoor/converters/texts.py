@@ -1,7 +1,5 @@
 """Small files of captures: numbers, tables, JSON; what is wrong with them is named."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterable

@@ -3,8 +3,6 @@
 A person draws in the world frame: metres (the file's own lengths where their unit is not known), z up, right-handed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The surface of a scene as coloured points, the height of what stands on a rectangle, and frames that show a box."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 

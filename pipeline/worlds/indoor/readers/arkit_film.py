@@ -3,8 +3,6 @@
 A stream is a folder, or the zip of that name that the dataset's download script keeps with ``--keep_zip``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import replace

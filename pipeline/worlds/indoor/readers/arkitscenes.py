@@ -7,8 +7,6 @@ theirs. Frames may also lie in the scene's folder itself, as in the dataset's ra
 ``metadata.csv`` tells how to turn the video; the poses know it too, and where they disagree they are believed.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

@@ -5,8 +5,6 @@ Open3D has had two rules for its "minimal" box, and the boxes that VSI-Bench rel
 boxes, whose sides differ from the older ones' by about a centimetre in the middle, and by ten at worst.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final, Literal, get_args
 

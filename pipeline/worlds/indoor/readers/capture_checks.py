@@ -6,8 +6,6 @@ shows in what was filmed: people hold cameras upright, floors are level, what tw
 place, and a hand moves at the pace of a hand.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -3,8 +3,6 @@
 Of ScanNet++ also ``map_benchmark.csv``: which label stands for which class of its benchmark, and which for none.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The mesh of a scan, read from its PLY file and checked, and the room as a whole, measured on its vertices."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

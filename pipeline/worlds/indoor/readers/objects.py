@@ -6,8 +6,6 @@ the fewest vertices, of equally large ones the first of the file, as in ScanNet+
 (semantic/transforms/mesh.py, which sorts a vertex's instances by size).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

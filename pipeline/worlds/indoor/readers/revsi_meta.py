@@ -4,8 +4,6 @@ A scene has ``dataset``, ``scene_id``, ``objects`` (``id``, ``name``, ``obb``: `
 3 x 3 with one axis per column) and, where people drew one, ``scene_area_2d_polygon`` with ``scene_area_type``.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ intrinsic`` (in the scene's folder or in ``exported/``); these have no times, so
 as 30 per second.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path

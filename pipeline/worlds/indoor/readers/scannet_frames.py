@@ -3,8 +3,6 @@
 Also ScanNet's ``<scene>.txt``: entries ``key = value``, among them the transform that aligns the scan.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Final

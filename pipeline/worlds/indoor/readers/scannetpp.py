@@ -8,8 +8,6 @@ missing altogether from the undistorted pictures of the DSLR camera. Pictures co
 extracted ``iphone/rgb/``), depth from ``iphone/depth.bin`` (or ``iphone/depth/``).
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

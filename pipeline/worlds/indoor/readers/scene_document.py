@@ -4,8 +4,6 @@ Of the files that it names none may lie outside the folder. A film is a video or
 depth.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -5,8 +5,6 @@ is asked in metres, of labels that are not complete nothing is asked in profile 
 stand, in small letters; no list has to know them.
 """
 
-from __future__ import annotations
-
 import io
 from codecs import BOM_UTF8
 from collections.abc import Callable

@@ -9,8 +9,6 @@ The benchmark's videos lie in a folder of their own, as ``<dataset>/<scene>.mp4`
 nor their length: those are checked against the file itself and the paper.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

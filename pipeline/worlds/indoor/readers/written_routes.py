@@ -5,8 +5,6 @@ A line: ``{"scene": "scannet/scene0000_00", "start": "bed", "facing": "tv", "ste
 turn leads to the faced object.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -4,8 +4,6 @@ All of it holds under the error of the camera's position and of the map. Lines o
 of unknown height hides all behind it. What no map has (trees, lorries) may hide things as well, and is not known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -16,8 +16,6 @@ Names: each is looked for, by RapidOCR (Apache-2.0, its weights are in the packa
 show it, and no larger.
 """
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from collections import Counter

@@ -10,8 +10,6 @@ OpenStreetMap they are 1.1 km off in the median, 4.4 km in 95 of 100 places and 
 no other lies within `SURE_M`; its coast may be as coarse, so that a harbour counts as land.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

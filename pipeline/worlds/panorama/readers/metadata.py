@@ -4,8 +4,6 @@ Services of street pictures: the JSON of Mapillary (API 4) and of Panoramax (a S
 Mapillary computed from many pictures come before those of the device.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 from collections.abc import Collection

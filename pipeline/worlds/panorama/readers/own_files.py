@@ -5,8 +5,6 @@ root itself, ``id.jpg``, with ``id.yaml``, ``id.depth.png``, ``id.objects.json``
 ``id.panoramax.json`` beside it.
 """
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import dataclass
 from pathlib import Path

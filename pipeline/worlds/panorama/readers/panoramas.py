@@ -9,8 +9,6 @@
 keys: slot, name, kind, attributes, distance_m, visible_share.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A panorama's picture: whether it can be used, before a pixel is decoded; and whether its depth covers it."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Final, NamedTuple

@@ -4,8 +4,6 @@ Where two differ, what they speak of is in doubt. A picture itself says EXIF, an
 Google publishes it).
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A small flight and what a model may write about it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

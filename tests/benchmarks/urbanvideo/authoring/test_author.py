@@ -1,7 +1,5 @@
 """The stage as a whole, with models that answer well, badly, and not at all."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Every rule on both sides of its limit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What texts claim of a flight, on both sides of each limit; the numbers follow from `flights` and `made`."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A model that is shown pictures, and a second one that answers what it wrote, over the real protocols."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

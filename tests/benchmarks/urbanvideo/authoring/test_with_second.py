@@ -18,8 +18,6 @@ So a quarter to a third is what to expect of items that nobody has seen, however
 tell (two ways to say the same, a second right option) is for a second model.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Appearance order on scenes whose first times are written down by hand."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations, permutations
 

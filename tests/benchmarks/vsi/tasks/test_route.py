@@ -1,7 +1,5 @@
 """Routes: hand-made rooms, and every generated route walked again step by step by an independent simulator."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 from types import SimpleNamespace

@@ -5,8 +5,6 @@
 LeRobot takes no part in the tests: it wants PyTorch. These files it wrote with an empty module in the place of that.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

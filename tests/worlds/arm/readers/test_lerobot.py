@@ -1,7 +1,5 @@
 """LeRobot datasets: made ones as the format says, broken ones by name."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

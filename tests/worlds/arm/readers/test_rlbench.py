@@ -1,7 +1,5 @@
 """Demonstrations of RLBench: the real one against a plain unpickler of the test and published parameters."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

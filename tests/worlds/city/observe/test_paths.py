@@ -1,7 +1,5 @@
 """Free space, paths, steps and streets: by hand, and by shapely's distances and a plain search as oracles."""
 
-from __future__ import annotations
-
 import heapq
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Things that poses show: areas by an independent projection, hidden things, borders, doubtful heights; pictures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import shapely

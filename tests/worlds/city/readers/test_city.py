@@ -1,7 +1,5 @@
 """The reader of cities: what it makes of sound maps, and what of broken ones."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

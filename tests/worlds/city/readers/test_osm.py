@@ -1,7 +1,5 @@
 """Cities of OpenStreetMap, as people extract them."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

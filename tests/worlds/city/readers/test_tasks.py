@@ -1,7 +1,5 @@
 """People's tasks: what is taken, and what each wrong one is told."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Logs of Argoverse 2: the real one against SciPy's rotations, made ones by hand, broken ones by name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

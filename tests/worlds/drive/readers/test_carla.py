@@ -1,7 +1,5 @@
 """Recordings of CARLA: the real one against a parser of the tests' own, the samples against what was planted."""
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sequences of KITTI: real ones line by line, the sample against what was planted, broken ones by name."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """nuScenes: tables made of logs known otherwise, a real keyframe and Lyft's real tables; wrong conventions by name."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is believed of a model's words: on both sides of every limit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

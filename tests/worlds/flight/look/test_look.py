@@ -1,7 +1,5 @@
 """A sample flight whose map declares no looks: what a model says is found, and lies are not; the stage in a build."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The thing that each pixel shows, of boxes before a camera that are known by hand; words for the colours of pixels."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -5,8 +5,6 @@ clockwise) and a gimbal rate; from one phase to the next the rates ramp over 0.5
 change is the middle of its ramp.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

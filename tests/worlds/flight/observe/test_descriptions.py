@@ -1,7 +1,5 @@
 """How landmarks are spoken of: by what is seen of them, and of nothing else near the flight."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

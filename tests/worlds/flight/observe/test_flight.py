@@ -1,7 +1,5 @@
 """Stage observe on whole flights: times of the video, findings, and logs that no one of this project wrote."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Movement segments: planted movements are found, and nothing else is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path

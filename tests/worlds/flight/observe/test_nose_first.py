@@ -1,7 +1,5 @@
 """A log without a heading, of a drone that was flown nose first: what is said of it, and with what margin."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

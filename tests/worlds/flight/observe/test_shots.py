@@ -1,7 +1,5 @@
 """Where a landmark is shown best: by hand, on a flight straight towards it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Noise, spikes, resampling and fits: against known noise and hand-computed lines."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """When landmarks are in view: hand-computed, above a small city."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Episodes as flights: ids, routes, findings, and what a broken one costs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``flight.yaml``: every wrong key is named with its value and what it takes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Flights in folders: what becomes of log, video, settings and maps, and what is refused with which words."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

@@ -1,7 +1,5 @@
 """Landmarks and buildings of a flight: where they stand, how high, and which are left out."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

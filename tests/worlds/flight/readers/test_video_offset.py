@@ -1,7 +1,5 @@
 """The offset between a video and its log, found from turns that were planted in both."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

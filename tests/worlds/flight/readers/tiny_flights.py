@@ -1,7 +1,5 @@
 """A small flight in the user's layout, 20 s to the east over Delft as DJI's subtitles log it, written and read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

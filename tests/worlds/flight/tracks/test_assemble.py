@@ -1,7 +1,5 @@
 """From logs to tracks: made logs whose tracks are known."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace

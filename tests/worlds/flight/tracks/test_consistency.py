@@ -1,7 +1,5 @@
 """What a log states twice: each doubt for the corruption that it names, none for the flight as it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Visibility on hand-made rooms: pixel counts, occlusion, depth, first times and frame budgets."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

@@ -4,8 +4,6 @@ A sound file holds the sample scenes of `NAMES` in that order. Most kinds spoil 
 so that there is a sound scene before it and one after it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

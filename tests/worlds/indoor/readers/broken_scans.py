@@ -3,8 +3,6 @@
 ``FAULTS`` cost their scene, ``FINDINGS`` stay with it (profile `strict` heeds doubts), ``FRAMES`` cost frames alone.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

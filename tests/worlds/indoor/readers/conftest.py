@@ -1,7 +1,5 @@
 """Scans that the tests of readers share: tiny ones, and the samples with their planted truth."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """ARKitScenes: what a tiny video by hand must give, poses by time stamp, and which way is up."""
 
-from __future__ import annotations
-
 import shutil
 import zipfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Fitted boxes: hand-computed ones, properties of the world, and Open3D and brute force as oracles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

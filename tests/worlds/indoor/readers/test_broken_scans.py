@@ -1,7 +1,5 @@
 """Every kind of broken scan is found, named with numbers and a remedy, and costs its scene or its frames alone."""
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Curated categories: sound files, complete for ScanNet's label table, and reaching VSI-Bench's categories."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

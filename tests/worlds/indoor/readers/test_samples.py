@@ -4,8 +4,6 @@ One scan of each way of being stored, to save time:
 `tests.benchmarks.vsi.test_planted_truth` builds from all of them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

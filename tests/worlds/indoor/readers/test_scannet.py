@@ -1,7 +1,5 @@
 """ScanNet: what a tiny scan by hand must give, in all its ways of being stored."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """ScanNet++: what a tiny scene by hand must give, the ways of packing depth, and the axes of the poses."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """The neutral scene format: what it states is what is read, whatever unit and axes; what is wrong is named."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Unified metadata: what is broken is named, costs its own scene and nothing else."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

@@ -3,8 +3,6 @@
 Made independently of `pipeline.samples.indoor`, in milliseconds, to be broken in every way by `broken_scans`.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import struct

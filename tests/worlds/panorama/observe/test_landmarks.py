@@ -1,7 +1,5 @@
 """Landmarks of a planted map: by hand, and refused where map, position or heading do not decide."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

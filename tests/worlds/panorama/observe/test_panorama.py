@@ -1,7 +1,5 @@
 """What is measured of a panorama, and what is left out for it."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What a place is called: against hand-made files, and a plain search over the streets of Monaco."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names that OCR reads, or not: with a reader of one's own, which needs no package."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image

@@ -1,7 +1,5 @@
 """Pictures and depth that cannot be used: each costs what rests on it, with file, finding and remedy."""
 
-from __future__ import annotations
-
 import io
 import os
 import struct

@@ -1,7 +1,5 @@
 """What sources say of a panorama, which of them is believed, and what of it is not."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import json

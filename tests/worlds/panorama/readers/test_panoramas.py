@@ -1,7 +1,5 @@
 """The reader of panoramas: what it makes of sound folders, and what of broken ones."""
 
-from __future__ import annotations
-
 import datetime
 import io
 from pathlib import Path
