@@ -62,19 +62,21 @@ class _FlightVideo:
             np.array([pick(outline, 0) for outline, _ in self.marks]).reshape(-1, 2) for pick in (np.min, np.max)
         )
         top = float(np.nanmax(np.append(np.abs(self.height_m), 0.0)))
-        self.per_m = GAUGE_PX / gauge_span_m(top)
+        self.span_m = gauge_span_m(top)
         self.base = Raster()
         self.base.box(0, 0, WIDE, SIZE[1], INK["ground"])
         self.panel = self._panel()
 
-    @staticmethod
-    def _panel() -> Image.Image:
+    def _panel(self) -> Image.Image:
         """What stands beside the map at all times: the gauge with its strokes, the scale, where north is."""
         raster = Raster()
         raster.text((GAUGE_X, 2), "height above take-off")
         raster.line(np.array([[GAUGE_X, FOOT], [GAUGE_X, FOOT - GAUGE_PX]]), INK["text"])
-        for stroke in np.linspace(0, GAUGE_PX, 16).tolist():
-            raster.line(np.array([[GAUGE_X, FOOT - stroke], [GAUGE_X + 6, FOOT - stroke]]), INK["text"])
+        for stroke in range(16):
+            y = FOOT - stroke * GAUGE_PX / 15
+            raster.line(np.array([[GAUGE_X, y], [GAUGE_X + 6, y]]), INK["text"])
+            if stroke in (0, 5, 10):  # the map's scale is another one
+                raster.text((GAUGE_X + 24, y - 9), f"{stroke * self.span_m / 15:g} m")
         raster.scale_bar(WIDE + 20, 309, SCALE_M * PX_PER_M, f"{SCALE_M:g} m")
         raster.text((WIDE + 20, 322), "north up")
         return raster.image.crop((WIDE, 0, *SIZE))
@@ -135,7 +137,7 @@ class _FlightVideo:
         """Height above the take-off on the gauge, which has a stroke each 10 m (or each 15th of it)."""
         height = self.height_m[index] if index >= 0 else np.nan
         if np.isfinite(height):
-            y = FOOT - height * self.per_m
+            y = FOOT - height * GAUGE_PX / self.span_m
             raster.shape(np.array([[GAUGE_X + 8, y], [GAUGE_X + 18, y - 5], [GAUGE_X + 18, y + 5]]), INK["own"])
 
 

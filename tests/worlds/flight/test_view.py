@@ -195,6 +195,8 @@ def test_a_picture_by_hand() -> None:
         assert bounds(picture, INK["text"], (498, 15, 507, 270)) == (500, 20, 506, 260)
         strokes = [y for y in range(15, 270) if tuple(picture[y, 504]) == INK["text"]]
         assert strokes == list(range(20, 261, 16)), "each 10 m"
+        numbers = [bounds(picture, INK["text"], (522, y - 10, 639, y + 10)) for y in (260, 180, 100)]
+        assert numbers == [(525, 255, 543, 263), (524, 175, 550, 183), (525, 95, 557, 103)], "0 m, 50 m, 100 m"
         assert [x for x in range(60) if tuple(picture[3, x]) == INK["grid"]] == [east, east + 20, east + 40]
         assert [y for y in range(60) if tuple(picture[y, 3 + east]) == INK["grid"]] == [0, 20, 40], "each 20 m"
         assert bounds(picture, INK["text"], (WIDE, 0, 639, 14)) == (501, 5, 619, 14), "height above take-off"
