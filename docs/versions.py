@@ -1,7 +1,5 @@
 """Hook of mkdocs: lists the versions of the site for its selector, and leads to the newest."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

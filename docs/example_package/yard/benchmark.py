@@ -1,7 +1,5 @@
 """The benchmark of yards: one task over indoor scans."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from typing import Any
 

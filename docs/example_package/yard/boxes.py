@@ -1,7 +1,5 @@
 """Reader of yards: ``NAME.csv``, a box a line: label, centre x y z, sides x y z, metres, z up."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from pathlib import Path

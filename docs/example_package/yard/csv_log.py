@@ -1,7 +1,5 @@
 """Flight logs of yards: ``t,lat,lon,alt``, seconds since the start, WGS84 degrees, metres above mean sea level."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

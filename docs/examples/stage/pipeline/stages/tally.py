@@ -1,7 +1,5 @@
 """Stage `tally`: per task of a scene, how many candidates are questions, and for which reasons the others fell."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import Final

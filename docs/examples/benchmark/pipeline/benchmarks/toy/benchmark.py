@@ -1,7 +1,5 @@
 """The toy benchmark."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pipeline.benchmarks.benchmark import Benchmark, Card

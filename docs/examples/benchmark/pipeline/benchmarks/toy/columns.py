@@ -1,7 +1,5 @@
 """The public columns of the toy benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any, Final
 

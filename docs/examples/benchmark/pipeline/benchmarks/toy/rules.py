@@ -1,7 +1,5 @@
 """The limits of the toy benchmark."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Plain CSV logs: a header, then seconds since the start, WGS84 degrees and metres above mean sea level."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """higher: which of two objects reaches higher; a task over arrays."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pipeline.benchmarks.toy.rules import RoomView

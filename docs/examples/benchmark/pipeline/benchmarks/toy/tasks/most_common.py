@@ -1,7 +1,5 @@
 """most_common: of which kind of object there are most; a task that yields cases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from pipeline.benchmarks.toy.rules import RoomView

@@ -4,8 +4,6 @@
 ``turn_deg`` is about z, counter-clockwise seen from above; ``area_m2`` may be null.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections import Counter

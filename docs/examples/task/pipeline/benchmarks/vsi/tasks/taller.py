@@ -1,7 +1,5 @@
 """object_taller: which of two objects is taller."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
