@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.core.files import write_atomically
+from pipeline.core.groups import grouped
 from pipeline.core.identity import DIGEST_CHARS, digest_of
 from pipeline.core.parquet import TableFile, read_table, table_bytes
 from pipeline.core.schema import Quarantine
@@ -145,18 +146,19 @@ class Manifest(Mapping[tuple[str, str], Entry]):
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Adds rows, in place of those of the same stage and unit."""
-        for entry in entries:
-            bits, at = self.pack_of(entry.unit), (entry.stage, entry.unit)
+        # Pack by pack: to open one takes as long as to add a thousand rows.
+        for bits, own in grouped(entries, lambda entry: self.pack_of(entry.unit)).items():
             pack = self.pack(bits)
             self._changed.add(bits)
             self._reused.pop(bits, None)
-            whys = self.counts.setdefault(entry.stage, Counter())
-            whys[entry.why] += 1
-            if (before := pack.get(at)) is not None:
-                whys[before.why] -= 1
-            pack[at] = entry
-            self.configs.add(entry.config)
-            self.codes.add(entry.code)
+            for entry in own:
+                at, whys = (entry.stage, entry.unit), self.counts.setdefault(entry.stage, Counter())
+                whys[entry.why] += 1
+                if (before := pack.get(at)) is not None:
+                    whys[before.why] -= 1
+                pack[at] = entry
+                self.configs.add(entry.config)
+                self.codes.add(entry.code)
 
     def reuse(self, reused: ReusedPack, stages: Sequence[str]) -> None:
         """Adds the rows of some stages in a pack of another manifest; these are read when they are looked at."""
@@ -200,48 +202,63 @@ class Manifest(Mapping[tuple[str, str], Entry]):
             return reused.pack.rows(reused.stages, columns)
         return self._stored[bits](columns) if bits in self._stored else MANIFEST.empty_table()
 
-    def rows(self, units: Iterable[str] | None = None) -> Iterator[Entry]:
-        """The rows of some units, or of all, pack by pack."""
-        wanted = None if units is None else set(units)
-        for bits in self.packs if wanted is None else sorted(set(map(self.pack_of, wanted))):
-            yield from (entry for entry in self.pack(bits).values() if wanted is None or entry.unit in wanted)
+    def rows(
+        self,
+        units: Set[str] | None = None,
+        stages: Collection[str] | None = None,
+        is_made: bool | None = None,
+    ) -> Iterator[Entry]:
+        """The rows of some units and stages, or of all, pack by pack: with a result, without one, or both."""
+        for bits in self._packs_of(units):
+            if is_made is not False or bits not in self._reused:  # all that is reused has a result
+                yield from self._rows_in(bits, units, stages, is_made)
 
     def own_rows(self) -> Iterator[Entry]:
         """The rows of all packs but `reused_packs`."""
         for bits in self.packs:
-            yield from () if bits in self._reused else self.pack(bits).values()
+            yield from () if bits in self._reused else self._rows_in(bits, None, None, None)
+
+    def _packs_of(self, units: Iterable[str] | None) -> list[str]:
+        return self.packs if units is None else sorted(set(map(self.pack_of, units)))
+
+    def _rows_in(
+        self, bits: str, units: Set[str] | None, stages: Collection[str] | None, is_made: bool | None
+    ) -> Iterable[Entry]:
+        """Those rows of a pack; one that is not open stays so."""
+        if bits not in self._open:
+            return _entries(_chosen(self.table(bits), units, stages, is_made), self._folder).values()
+        return [
+            entry
+            for entry in self._open[bits].values()
+            if (units is None or entry.unit in units)
+            and (stages is None or entry.stage in stages)
+            and (is_made is None or is_made == (entry.output is not None))
+        ]
 
     def results(
-        self, units: Collection[str] | None = None, stages: Collection[str] | None = None
+        self, units: Set[str] | None = None, stages: Collection[str] | None = None
     ) -> dict[str, dict[str, Result]]:
         """The results that the rows of some units and stages, or of all, name: stage -> unit -> result."""
         found: dict[str, dict[str, Result]] = {}
-        for bits in self.packs if units is None else sorted(set(map(self.pack_of, units))):
+        for bits in self._packs_of(units):
             for stage, own in self.results_in(bits, stages, units).items():
                 found.setdefault(stage, {}).update(own)
         return found
 
     def results_in(
-        self, bits: str, stages: Collection[str] | None = None, units: Collection[str] | None = None
+        self, bits: str, stages: Collection[str] | None = None, units: Set[str] | None = None
     ) -> dict[str, dict[str, Result]]:
         """The results that the rows of a pack name, of some stages and units or of all."""
         found: dict[str, dict[str, Result]] = {}
         if bits in self._open:
-            for entry in self._open[bits].values():
-                of_these = (stages is None or entry.stage in stages) and (units is None or entry.unit in units)
-                if entry.output and of_these:
-                    found.setdefault(entry.stage, {})[entry.unit] = entry.output
+            for entry in self._rows_in(bits, units, stages, is_made=True):
+                found.setdefault(entry.stage, {})[entry.unit] = cast(Result, entry.output)
             return found
-        table = self.table(bits, _RESULT)
-        wanted = pc.is_valid(table["output"])
-        if stages is not None:
-            wanted = pc.and_(wanted, pc.is_in(table["stage"], pa.array(sorted(stages), pa.string())))
-        table = table.filter(wanted)
+        table = _chosen(self.table(bits, _RESULT), units, stages, is_made=True)
         home_of = cache(self._folder.joinpath)
         for stage, unit, output, path in zip(*(table[name].to_pylist() for name in _RESULT), strict=True):
-            if units is None or unit in units:
-                home, _, name = path.partition("/")
-                found.setdefault(intern(stage), {})[unit] = Result(output, home_of(home), name)
+            home, _, name = path.partition("/")
+            found.setdefault(intern(stage), {})[unit] = Result(output, home_of(home), name)
         return found
 
     def has_keys_of(self, other: Manifest) -> bool:
@@ -383,11 +400,22 @@ def write_outcome(folder: Path, outcome: Outcome, order: Sequence[str], made_of:
     write_atomically(folder / QUARANTINE_FILE, raw)
 
 
+def _chosen(table: pa.Table, units: Set[str] | None, stages: Collection[str] | None, is_made: bool | None) -> pa.Table:
+    """The rows of some units and stages, or of all, with a result, without one, or both."""
+    if is_made is not None:
+        table = table.filter((pc.is_valid if is_made else pc.is_null)(table["output"]))
+    for name, of in (("unit", units), ("stage", stages)):
+        if of is not None:
+            table = table.filter(pc.is_in(table[name], pa.array(sorted(of), pa.string())))
+    return table
+
+
 def _table(entries: Iterable[Entry], folder: Path) -> pa.Table:
-    return pa.Table.from_pylist([_row(entry, folder) for entry in entries], MANIFEST)
+    home_of = cache(lambda root: root.relative_to(folder).as_posix())  # of a few for hundreds of thousands of rows
+    return pa.Table.from_pylist([_row(entry, home_of) for entry in entries], MANIFEST)
 
 
-def _row(entry: Entry, folder: Path) -> dict[str, Any]:
+def _row(entry: Entry, home_of: Callable[[Path], str]) -> dict[str, Any]:
     return {
         "stage": entry.stage,
         "unit": entry.unit,
@@ -398,7 +426,7 @@ def _row(entry: Entry, folder: Path) -> dict[str, Any]:
         "seconds": round(entry.seconds, 4),
         "config": entry.config,
         "code": entry.code,
-        "path": f"{entry.output.root.relative_to(folder).as_posix()}/{entry.output.name}" if entry.output else None,
+        "path": f"{home_of(entry.output.root)}/{entry.output.name}" if entry.output else None,
         "parts": sorted(entry.parts.items()),
     }
 

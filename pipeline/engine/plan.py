@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -191,6 +191,7 @@ class Planner:
         self.made_of = Lineage()
         self._specs: dict[tuple[str, str | None], StageSpec] = {}
         self._found: dict[str, dict[str, dict[str, Result]]] = {}
+        self._before: dict[str, dict[str, Entry]] = {}
 
     def signatures(self, stages: Iterable[Stage], pack_of: Callable[[str], str]) -> dict[str, str]:
         """Digests of all that the plan of a build with these stages is made from, but for the results.
@@ -310,6 +311,7 @@ class Planner:
         """
         self._found.clear()
         units = None if units is None else set(units)
+        self._before = self._rows_before(group, units)
         plans: dict[str, dict[str, Step]] = {}
         ahead = dict(outputs)
         for stage in group:
@@ -317,13 +319,15 @@ class Planner:
             ahead[stage.name] = known_results(plans[stage.name])
         return plans
 
-    def plan(self, stage: Stage, outputs: Outputs, units: Collection[str] | None = None) -> dict[str, Step]:
+    def plan(self, stage: Stage, outputs: Outputs, units: Set[str] | None = None) -> dict[str, Step]:
         """The steps of a stage for all units, or some, that have, or are to have, what it needs; by unit, in order."""
         steps = {}
         if stage.unit == "scene":
             outputs = {name: self._expected(name, found) for name, found in outputs.items()}
         if stage.name not in self._found:
             self._found[stage.name] = self._index(stage.name, units)
+        if stage.name not in self._before:
+            self._before |= self._rows_before([stage], units)
         for unit in [WHOLE] if stage.unit == "build" else self._units(stage, outputs, units):
             step = self.step(stage, unit)
             taken = step.spec.taken(unit, outputs)
@@ -335,7 +339,14 @@ class Planner:
         """One step, of which nothing is said yet."""
         found = self._found[stage.name].get(unit, {})
         spec = self._spec(stage, self.inputs.get(unit) if stage.needs_roots else None)
-        return Step(spec, unit, self.previous.get((stage.name, unit)), found, self._asked)
+        return Step(spec, unit, self._before[stage.name].get(unit), found, self._asked)
+
+    def _rows_before(self, stages: Sequence[Stage], units: Set[str] | None) -> dict[str, dict[str, Entry]]:
+        """What the last manifest says of stages of one kind: stage -> unit -> row. Its packs are gone through once."""
+        found: dict[str, dict[str, Entry]] = {stage.name: {} for stage in stages}
+        for entry in self.previous.rows({WHOLE} if stages[0].unit == "build" else units, found):
+            found[entry.stage][entry.unit] = entry
+        return found
 
     def _expected(self, name: str, found: Mapping[str, Result | None]) -> Mapping[str, Result | None]:
         """Results of a stage; what it makes of the whole build is expected to be as before while it is not known."""
@@ -402,18 +413,15 @@ def source_of(name: str, taker: Stage, stages: Mapping[str, Stage], config: Buil
     return stage.name if stage else None
 
 
-def expected_of(rows: Manifest, units: Collection[str] | None, previous: Manifest) -> Outputs:
+def expected_of(rows: Manifest, units: Set[str] | None, previous: Manifest) -> Outputs:
     """The results that the rows of a plan name, of some units or of all: stage -> unit -> result.
 
     Those that are not known yet are None, and those missing that failed the last time.
     """
-    found: dict[str, dict[str, Result | None]] = {}
-    for bits in rows.reused_packs if units is None else ():
-        for stage, own in rows.results_in(bits).items():
-            found.setdefault(stage, {}).update(own)
-    for entry in rows.own_rows() if units is None else rows.rows(units):
-        if entry.output or not _fails_again(entry, previous.get((entry.stage, entry.unit))):
-            found.setdefault(entry.stage, {})[entry.unit] = entry.output
+    found: dict[str, dict[str, Result | None]] = {stage: {**own} for stage, own in rows.results(units).items()}
+    for entry in rows.rows(units, is_made=False):
+        if not entry.key or not _fails_again(entry, previous.get((entry.stage, entry.unit))):
+            found.setdefault(entry.stage, {})[entry.unit] = None
     return found
 
 

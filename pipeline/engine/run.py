@@ -148,15 +148,14 @@ class Runner:
             self.progress(rounds.label, rounds.ended, total)
             entries += done.entries
             self.outcome.quarantine += done.quarantine
-        for stage in group:
-            self._note(stage, sorted((e for e in entries if e.stage == stage.name), key=lambda e: e.unit))
+        self._note(group, entries)
 
     def _reused(self, group: Sequence[Stage], units: Collection[str] | None, outputs: Results) -> list[Entry]:
         """The rows of those scenes that reuse all results by the plan, if it has foreseen what looks at all scenes."""
         whole = {stage: found for stage, found in outputs.items() if WHOLE in found}
         if self.plan is None or units is None or not self._has_foreseen(whole):
             return []
-        rows = list(self.plan.rows(units))
+        rows = list(self.plan.rows({*units}))
         due = {entry.unit for entry in rows if entry.why != "reused"}
         names = {stage.name for stage in group}
         return [entry for entry in rows if entry.unit not in due and entry.stage in names]
@@ -192,11 +191,13 @@ class Runner:
         label = first.name if first is last else f"{first.name} to {last.name}"
         return self.execute(label, batches_of(jobs))
 
-    def _note(self, stage: Stage, entries: list[Entry]) -> None:
-        self.outcome.entries.add(entries)
-        if stage.summary:
-            for result in (entry.output for entry in entries if entry.output):
-                self.outcome.released = stage.summary(Store(self.folder / STORE).get(result))
+    def _note(self, group: Sequence[Stage], entries: list[Entry]) -> None:
+        place = {stage.name: number for number, stage in enumerate(group)}
+        self.outcome.entries.add(sorted(entries, key=lambda entry: (place[entry.stage], entry.unit)))
+        summaries = {stage.name: stage.summary for stage in group}
+        for entry in entries:
+            if entry.output and (summary := summaries[entry.stage]):
+                self.outcome.released = summary(Store(self.folder / STORE).get(entry.output))
 
 
 def _run_asking(

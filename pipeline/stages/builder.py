@@ -189,8 +189,8 @@ class Builder:
             rounds: Sequence[list[str] | None] = [None] if group[0].unit == "build" else rounds_of(units)
             for own in rounds:
                 outputs = expected_of(rows, own if own is None else {*own, WHOLE}, self._previous)
-                for steps in planner.plan_group(group, own, outputs).values():
-                    rows.add(step.entry for step in steps.values() if step.entry)
+                plans = planner.plan_group(group, own, outputs).values()
+                rows.add(step.entry for steps in plans for step in steps.values() if step.entry)
         return plan
 
     def explain(self, name: str | None = None, scenes: Sequence[str] = ()) -> list[Explained]:

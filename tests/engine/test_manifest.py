@@ -67,6 +67,20 @@ def test_what_was_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert read_lineage(tmp_path).config == {ROW[2]: {"cap": 6}}
 
 
+def test_rows_that_come_in_the_order_of_their_units_open_each_pack_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.engine.manifest.OPEN_PACKS", 1)
+    manifest = Manifest(2000, tmp_path)
+    entries = [_entry(tmp_path, n) for n in range(200)]
+    opened, closed = list[str](), Manifest.table
+    monkeypatch.setattr(Manifest, "table", lambda self, *args: (opened.append(args[0]), closed(self, *args))[1])
+    manifest.add(entries)
+    assert len(opened) == len(set(opened)) == 8
+    assert sorted(manifest.rows({"rooms/0", "rooms/99"}), key=entries.index) == [entries[0], entries[99]]
+    assert [*manifest.rows({"rooms/0"}, is_made=False)] == [*manifest.rows({"rooms/0"}, ["observe"])] == []
+
+
 def test_a_manifest_has_the_same_bytes_in_whatever_order_settings_came(tmp_path: Path) -> None:
     written = set()
     for order in (1, -1):
