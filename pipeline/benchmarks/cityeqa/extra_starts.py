@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
-import shapely
 
 from pipeline.benchmarks.cityeqa.query import MOST_TIMES, Hop, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
@@ -75,22 +74,13 @@ def starts(view: CityView, raw: RawQuestion, pose: FloatArray) -> tuple[list[Sta
         pose: where its answer is seen.
     """
     drawn = _drawn(view, raw, float(pose[2]))
-    kept = drawn[is_open(view, drawn)]
+    kept = drawn[view.is_open(drawn)]
     length = view.ways(float(pose[2])).lengths(pose[:3], kept[:, :3])
     kept, length = kept[np.isfinite(length)], length[np.isfinite(length)]
     if view.rules.hidden_at_start:
         hidden = ~in_view(view, kept, raw.target)
         kept, length = kept[hidden], length[hidden]
     return made(view, raw, kept, length), drawn
-
-
-def is_open(view: CityView, poses: FloatArray) -> BoolArray:
-    """Whether a body can be at places (n, 6), and no building is below it: the text says what lies about a building."""
-    out = view.free.free(poses[:, :3])
-    points = shapely.points(poses[:, 0], poses[:, 1])
-    place, thing = view.query.relations.tree.query(points, predicate="dwithin", distance=view.rules.body_m)
-    out[place[view.query.is_building[thing]]] = False
-    return out
 
 
 def made(view: CityView, raw: RawQuestion, poses: FloatArray, length_m: FloatArray) -> list[Start]:

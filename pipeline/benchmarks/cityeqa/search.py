@@ -1,9 +1,9 @@
 """Exhaustive search for starts and chains of landmarks, for raw tasks of which too few drawn starts qualify.
 
-Places are those that were drawn and those of a grid of `GRID_M` over the city, as far from the target as starts may be.
-Of each, every text of one to three hops that landmarks and their names allow is proven (`AllHopSuffixes`), and followed
-by the oracle until it succeeds with one. So a reason for which a task is rejected holds at all these places, and no
-place is examined once there are starts enough.
+Places are those that were drawn and those of a grid over the city (`view.GRID_M`), as far from the target as starts may
+be. Of each, every text of one to three hops that landmarks and their names allow is proven (`AllHopSuffixes`), and
+followed by the oracle until it succeeds with one. So a reason for which a task is rejected holds at all these places,
+and no place is examined once there are starts enough.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, in_view, is_open, made, spread, turned, worded
+from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, in_view, made, spread, turned, worded
 from pipeline.benchmarks.cityeqa.oracle import Oracle, SolvedPath, steps_rules
 from pipeline.benchmarks.cityeqa.query import Hop, RouteQuery
 from pipeline.benchmarks.cityeqa.raw import RawQuestion
@@ -194,7 +194,6 @@ def _bits(matrix: BoolArray) -> npt.NDArray[np.uint64]:
     return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
 
 
-GRID_M: Final = 4.0  # between places that are looked at, multiples of it east and north of the city's origin
 # Hops of texts, and whether they begin with a superlative, in the order in which they are looked for: the released ones
 # have two and none.
 STAGES: Final = ((2, False), (1, False), (3, False), (2, True), (1, True), (3, True))
@@ -278,12 +277,11 @@ class Search:
     ) -> None:
         self.view, self.oracle, self.raw, self.pose = view, oracle, raw, pose
         rules, z = view.rules, float(pose[2])
-        places = np.unique(np.concatenate([drawn, self._grid(z)]), axis=0)
+        places = np.concatenate([drawn[view.is_open(drawn)], view.open_places(raw.target, rules.start_max_m, z)])
         away = np.hypot(*(places[:, :2] - view.centers[raw.target]).T)
-        places = places[(away >= rules.start_min_m) & (away <= rules.start_max_m)]
+        places = np.unique(places[(away >= rules.start_min_m) & (away <= rules.start_max_m)], axis=0)
         taken = np.array([one.start.pose[:2] for one in had]).reshape(-1, 1, 2)
         places = places[~(places[:, :2] == taken).all(2).any(0)]
-        places = places[is_open(view, places)]
         length = view.ways(z).lengths(pose[:3], places[:, :3])
         there = np.isfinite(length)
         self.found: list[SolvedTask] = []
@@ -335,15 +333,6 @@ class Search:
     def _is_of_use(self, start: Start) -> bool:
         """Whether a place has to be looked at: to be taken, or as long as there are not enough, to be counted."""
         return len(self.found) < self.view.rules.starts_min or self._is_taken(start)
-
-    def _grid(self, z: float) -> FloatArray:
-        """Poses (n, 6) of the grid about the target."""
-        center, reach = self.view.centers[self.raw.target], self.view.rules.start_max_m
-        low, high = np.ceil((center - reach) / GRID_M), np.floor((center + reach) / GRID_M)
-        x, y = np.meshgrid(*(np.arange(a, b + 1) * GRID_M for a, b in zip(low, high, strict=True)))
-        poses = np.zeros((x.size, 6))
-        poses[:, 0], poses[:, 1], poses[:, 2] = x.ravel() + 0.0, y.ravel() + 0.0, z
-        return poses
 
     def _goes_on(self, landmark: int, direction: int) -> bool:
         """Whether there is a way from beside a landmark to where the answer is seen."""

@@ -31,6 +31,9 @@ UNTOLD: Final = {"name": ("name",), "sign": ("sign",)} | dict.fromkeys(("noun", 
 _USE_LOTS: Final = 3  # times as often as any other part: two shops must differ in it
 _DRAWN: Final = frozenset(name for name, trait in load_table("city/traits")["looks"].items() if trait.get("drawn"))
 _HEIGHTS: Final = 2  # of which ways are kept, up to 150 MB each; tasks follow one another by height
+GRID_M: Final = 4.0  # between places that are searched for starts, multiples of it east and north of the city's origin
+_TILE: Final = 32  # places along the sides of a part of that grid
+_TILES: Final = 256  # that are kept, up to 50 kB each
 LETTERS_MIN: Final = 3  # of a name: with fewer it may be a number or an abbreviation
 
 
@@ -47,6 +50,7 @@ class CityView:
         self.city: City = scene.facts
         self.things: tuple[CityThing, ...] = self.city.things
         self.ways = lru_cache(maxsize=_HEIGHTS)(self._ways)
+        self._open_of_tile = lru_cache(maxsize=_TILES)(self._open_tile)
         self._landmarks: dict[int, tuple[Phrase, ...]] = {}
         self._drawn: dict[str, list[int]] = {}
         self._maybe: dict[str, BoolArray] = {}
@@ -83,6 +87,29 @@ class CityView:
     def _ways(self, z_m: float) -> Paths:
         """Shortest ways at a height. Kept for the last two."""
         return Paths(self.free.slab(z_m), self.rules.path_max_m)
+
+    def is_open(self, poses: FloatArray) -> BoolArray:
+        """Whether a body can be at places (n, 6), and no building is below it: the text says what lies about it."""
+        out = self.free.free(poses[:, :3])
+        points = shapely.points(poses[out, :2])
+        place, thing = self.query.relations.tree.query(points, predicate="dwithin", distance=self.rules.body_m)
+        out[np.flatnonzero(out)[place[self.query.is_building[thing]]]] = False
+        return out
+
+    def open_places(self, i: int, reach_m: float, z_m: float) -> FloatArray:
+        """Open places (n, 6) of the grid of `GRID_M` about a thing at a height, and some beyond a reach."""
+        side = _TILE * GRID_M
+        low, high = (np.floor((self.centers[i] + far) / side).astype(int) for far in (-reach_m, reach_m))
+        tiles = (low + tile for tile in np.ndindex(*(high - low + 1).tolist()))
+        return np.concatenate([self._open_of_tile(*tile.tolist(), z_m) for tile in tiles])
+
+    def _open_tile(self, column: int, row: int, z_m: float) -> FloatArray:
+        at = np.arange(_TILE)
+        poses = np.zeros((_TILE**2, 6))
+        poses[:, 0] = np.repeat(at + column * _TILE, _TILE) * GRID_M
+        poses[:, 1] = np.tile(at + row * _TILE, _TILE) * GRID_M
+        poses[:, 2] = z_m
+        return poses[self.is_open(poses)]
 
     @cached_property
     def centers(self) -> FloatArray:

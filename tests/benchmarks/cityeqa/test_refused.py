@@ -16,7 +16,6 @@ from pipeline.benchmarks.cityeqa.extra_starts import (
     _routes,
     _superlatives,
     in_view,
-    is_open,
     made,
     starts,
     turned,
@@ -324,13 +323,13 @@ def test_places_that_are_free_and_from_where_the_target_is_seen() -> None:
     view = CityView(scene(facts), RULES)
     at = [(20, 20), (30.0, 24), (29.9, 24), (35, 24), (42.1, 24), (69, 60), (76, 60), (120, 24), (-1, 20), (5, 135)]
     poses = np.column_stack([np.array(at), np.full(len(at), 6.0), np.zeros((len(at), 3))])
-    assert is_open(view, poses).tolist() == [True, False, True, False, True, True, True, True, False, True]
+    assert view.is_open(poses).tolist() == [True, False, True, False, True, True, True, True, False, True]
     assert in_view(view, poses[[0, 2, 5, 6, 7, 9]], 0).tolist() == [True, True, True, False, False, True]
     raw: Any = SimpleNamespace(key=("a", "b"), target=0)
     from_all = CityView(scene(facts), RULES.model_copy(update={"hidden_at_start": False}))
     found, drawn = starts(from_all, raw, np.array([25.5, 25.5, 6.0, 0.0, 0.0, 90.0]))
     kept = np.array([start.pose for start in found])
-    assert 2 <= len(kept) < is_open(view, drawn).sum(), "some lie behind the wall, or outside"
+    assert 2 <= len(kept) < view.is_open(drawn).sum(), "some lie behind the wall, or outside"
     assert (kept[:, 0] < 70.5).all()
     assert (kept[:, 2:] == [6, 0, 0, 0]).all(), "as high as where the answer is seen"
     assert starts(view, raw, np.array([25.5, 25.5, 6.0, 0.0, 0.0, 90.0]))[0] == [], "all see it"

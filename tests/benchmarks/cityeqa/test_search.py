@@ -17,7 +17,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.benchmarks.cityeqa import search as searching
+from pipeline.benchmarks.cityeqa import view as city_view
 from pipeline.benchmarks.cityeqa.benchmark import CITYEQA
 from pipeline.benchmarks.cityeqa.extra_starts import Start, StartChain, spread, starts, turned, worded
 from pipeline.benchmarks.cityeqa.oracle import Observer, Oracle
@@ -185,7 +185,7 @@ def test_refused_tasks_really_lack_starts(
     seed: int, categories: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What refuses a task and how many starts it has is what comes out of looking at every place on its own."""
-    monkeypatch.setattr(searching, "GRID_M", GRID_M)
+    monkeypatch.setattr(city_view, "GRID_M", GRID_M)
     scene = small(seed)
     rows, refused = tasks_of(scene, RULES, *categories)
     view = CityView(scene, RULES)
