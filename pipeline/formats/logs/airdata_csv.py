@@ -28,6 +28,7 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(titles) for name, titles in load_table("logs/formats")["airdata"].items()
 }
 _LENGTHS: Final = ("above_sea", "height", "altitude")
+_PLACES: Final = ("lat", "lon", *_LENGTHS)
 _METRES: Final = {
     **dict.fromkeys(("m", "meter", "meters", "metre", "metres"), 1.0),
     **dict.fromkeys(("ft", "foot", "feet"), FEET_M),
@@ -47,44 +48,59 @@ _TIME_OF_DAY: Final = re.compile(r"(\d{1,2}):(\d\d):(\d\d(?:[.,]\d+)?)\s*([AaPp]
 _PACE_NEEDS_S: Final = 20.0  # by the times of the day, which may be whole seconds
 _PAUSE_S: Final = 3600.0  # longer steps are no flight
 _LARGEST: Final = 1e15  # larger numbers are broken
+DOUBLED_MAX: Final = 0.05  # of what a column spans: by as much two of one name may differ, as in other units
 _TRUE: Final = ("1", "true")
 
 
 class _Column(NamedTuple):
     number: int
+    name: str
     unit: str
     title: str
 
 
 class _Layout(NamedTuple):
-    """Where the header ends, what parts the columns, and the columns by role."""
+    """Where the header ends, what parts the columns, the columns by role, and further ones of the same name."""
 
     lines: int
     separator: str
     columns: dict[str, _Column]
+    doubled: dict[str, _Column]
 
 
 class _Table(NamedTuple):
-    """Cells as text, by role, and what the columns are."""
+    """Cells as text, by role, those of further columns of the same name, and what the columns are."""
 
     path: Path
     cells: dict[str, list[str]]
+    doubled: dict[str, list[str]]
     layout: _Layout
     rows: int
 
     def numbers(self, role: str, units: dict[str, float]) -> FloatArray | None:
-        """A column in metres, seconds or degrees; NaN for what is no number, None where there is no such column."""
+        """A column in metres, seconds or degrees; NaN for what is no number, None where there is no such column.
+
+        Raises RawDataError for an unknown unit, and where two columns of the name say different things.
+        """
         if role not in self.cells:
             return None
-        column = self.layout.columns[role]
+        values = self._numbers(self.layout.columns[role], self.cells[role], units)
+        if role in self.doubled and role in _PLACES:  # angles may count from 0 to 360 and from -180 to 180
+            apart = np.abs(values - self._numbers(self.layout.doubled[role], self.doubled[role], units))
+            known = np.isfinite(values)
+            if known.any() and not (apart[known] <= DOUBLED_MAX * np.ptp(values[known])).all():
+                message = f"two columns are named {self.layout.columns[role].title!r}, and differ"
+                raise RawDataError(self.path, "duplicate_key", message, "take the wrong one out")
+        return values
+
+    def _numbers(self, column: _Column, cells: list[str], units: dict[str, float]) -> FloatArray:
         if column.unit not in units:
             message = f"the column {column.title!r} has the unit {column.unit!r}"
             remedy = f"export it in one of {', '.join(filter(None, units))}"
             raise RawDataError(self.path, "unknown_unit", message, remedy)
-        decimals = self.cells[role]
         if self.layout.separator in ";\t":  # where a comma parts no cells it is a decimal one
-            decimals = [cell.replace(",", ".") for cell in decimals]
-        values = to_numbers(decimals)
+            cells = [cell.replace(",", ".") for cell in cells]
+        values = to_numbers(cells)
         with np.errstate(invalid="ignore"):
             return np.where(np.abs(values) < _LARGEST, values, np.nan) * units[column.unit]
 
@@ -102,7 +118,7 @@ class AirdataCsv:
     def read(self, path: Path) -> tuple[Log, ...]:
         """The one flight of a table.
 
-        Raises RawDataError: `unreadable`, `empty`, `no_header`, `no_rows`, `no_times`, `unknown_unit`.
+        Raises RawDataError: `unreadable`, `empty`, `no_header`, `no_rows`, `no_times`, `unknown_unit`, `duplicate_key`.
         """
         text = decoded(file_bytes(path))
         layout = _layout(text)
@@ -117,6 +133,7 @@ def _layout(text: str) -> _Layout | None:
     for number, line in enumerate(text.split("\n", _HEADER_LINES)[:_HEADER_LINES], start=1):
         separator = max(",;\t", key=line.count)
         columns: dict[str, _Column] = {}
+        doubled: dict[str, _Column] = {}
         for column, title in enumerate(line.split(separator)):
             match = _HEADER.fullmatch(title.strip(' "'))
             if match is None:
@@ -125,9 +142,11 @@ def _layout(text: str) -> _Layout | None:
             for role, names in _NAMES.items():
                 # PhantomHelp has flight times twice, as words and as seconds.
                 if name in names and (role not in columns or (role == "elapsed" and not columns[role].unit)):
-                    columns[role] = _Column(column, unit, title.strip())
+                    columns[role] = _Column(column, name, unit, title.strip())
+                elif name in names and columns[role].name == name:
+                    doubled[role] = _Column(column, name, unit, title.strip())
         if "lat" in columns and "lon" in columns:
-            return _Layout(number, separator, columns)
+            return _Layout(number, separator, columns, doubled)
     return None
 
 
@@ -153,11 +172,12 @@ def _table(path: Path, text: str, layout: _Layout, found: list[Finding]) -> _Tab
     if broken:
         message = f"{broken} of {len(rows)} lines have not {cells} cells, as the others, and were left out"
         found.append(note("broken_lines", "log", message, "none needed if the rest will do", broken, 0))
-    columns = {role: column for role, column in layout.columns.items() if column.number < cells}
+    columns, doubled = ({r: c for r, c in of.items() if c.number < cells} for of in (layout.columns, layout.doubled))
     if "lat" not in columns or "lon" not in columns:
         message = f"its lines have {cells} cells, too few for the header"
         raise RawDataError(path, "no_rows", message, "export the flight again")
-    return _Table(path, {r: [row[c.number] for row in whole] for r, c in columns.items()}, layout, len(whole))
+    texts, others = ({r: [row[c.number] for row in whole] for r, c in of.items()} for of in (columns, doubled))
+    return _Table(path, texts, others, layout, len(whole))
 
 
 def _log(table: _Table, found: list[Finding]) -> Log:

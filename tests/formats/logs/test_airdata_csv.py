@@ -163,6 +163,19 @@ def test_bad_tables(old: str, new: str, finding: str, tmp_path: Path) -> None:
     assert error.value.remedy
 
 
+def test_two_columns_of_one_name_must_agree(tmp_path: Path) -> None:
+    header, *lines = airdata(ROWS).splitlines()
+    place = header.split(",").index("latitude")
+    for shift_deg, agrees in ((0.0, True), (0.01, False)):
+        again = [f"{float(row.split(',')[place]) + shift_deg:.8f},{row}" for row in lines]
+        text = "\n".join([f"latitude,{header}", *again]) + "\n"
+        if agrees:
+            assert len(read(tmp_path / "log.csv", text).track.t_s) == len(ROWS)
+        else:
+            with pytest.raises(RawDataError, match="duplicate_key: two columns are named 'latitude', and differ"):
+                read(tmp_path / "log.csv", text)
+
+
 def test_broken_lines_are_left_out_and_counted(tmp_path: Path) -> None:
     lines = airdata(ROWS).split("\n")
     lines[5] = lines[5][:40]
