@@ -375,16 +375,11 @@ def clearly_most(
     return may, sure & (low >= times * other)
 
 
-def _cells(row: IntArray, column: IntArray, shape: tuple[int, int]) -> IntArray:
-    """A number for each place of a matrix."""
-    return np.asarray(row, dtype=np.int64) * shape[1] + column
-
-
 def _matrix(row: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:
     """A boolean matrix that is true at some places."""
     from scipy.sparse import csr_array
 
-    rows, columns = np.divmod(np.unique(_cells(row, column, shape)), shape[1])
+    rows, columns = np.divmod(np.unique(np.asarray(row, dtype=np.int64) * shape[1] + column), shape[1])
     ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
     return csr_array((np.ones(len(rows), dtype=bool), columns, ends), shape=shape)
 
