@@ -96,12 +96,12 @@ class ExamCase(Case):
     Attributes:
         traits: words that questions about other logs have too, as the kind of a thing or a side: by each of them alone
             no answer may be more likely than another (`make_even`).
-        guess: what has to be guessed, where that is not the answer itself: on which side the larger thing is.
+        guess: what has to be guessed, where that is not the answer itself: how far the landmark is that is reached.
         quantity: what has to be read to answer it.
         step: to which its number is asked; None: it is in words.
         base: the number that its answer follows from, where that is not the answer: the speed, of a way to stop.
         facts: that its answer follows from, where these are not one number or state at its time.
-        compared: of two things of which one is the answer, that one and the other.
+        compared: of two things, or sides of our car, of which one is the answer, that one and the other.
         whose: the thing that a fact "… of" is of, whatever it is called.
         goes_last: whether others of its kind are taken before it: it is about what something lies on, which has the
             same place, and would take the answer away from that oftener than from other things.

@@ -314,6 +314,21 @@ def test_words_of_the_released_kinds_are_even(rows: dict[str, list[dict[str, Any
     assert checked > 15
 
 
+def test_a_side_has_the_longer_vehicle_as_often_as_not(rows: dict[str, list[dict[str, Any]]]) -> None:
+    """Right as often as others, a side that is seldom offered would be right whenever it is."""
+    asked = 0
+    for found in rows.values():
+        ahead = Counter[str]()
+        for row in found:
+            if row["operands"][0] == "rs_size" and row["reason"] is None:
+                right, wrong = (name.split(" ", 3)[3] for name in (row["answer"], *row["wrong"]))
+                ahead.update({right: 1})
+                ahead.subtract({wrong: 1})
+                asked += 1
+        assert all(abs(lead) <= 1 for lead in ahead.values())
+    assert asked
+
+
 @pytest.mark.slow
 def test_doubts_about_a_log_take_what_rests_on_it(drives: Path) -> None:
     reader = Argoverse2()
@@ -428,7 +443,7 @@ IN_FULL = {
         "OR words": "46 of 198: 8d6e3ae78335",
         "TP": "44 of 229: b67d12f84483",
         "CT": "10 of 159: 2f20dc03fb5d",
-        "R/S": "3 of 116: eeb88c7350f5",
+        "R/S": "7 of 116: 8c6fd0f4aa80",
         "R/P": "15 of 210: 1033a5f6d173",
         "R/D": "83 of 350: 1385f99ddb70",
         "M/T": "68 of 208: be0e97949398",

@@ -146,7 +146,7 @@ IN_FULL = {
     "Goal Detection": ["90d69fc343e4", "2168f953846a"],
     "High-level Planning": ["b3199b82ece1", "fc780059ed85"],
     "Landmark Position": ["fd783567a158", "db5674b54658"],
-    "Object Recall": ["88dcfbee69da", "88dcfbee69da"],
+    "Object Recall": ["ce2542e4ee52", "ce2542e4ee52"],
     "Progress Evaluation": ["e93ccd5546a1", "b9ec2ef4ccfa"],
     "Proximity": ["7bf36201ebff", "54c87aaa60c0"],
     "Sequence Recall": ["8a2e2ec736ba", "37f186591114"],

@@ -105,6 +105,21 @@ def test_questions_that_read_alike_have_each_answer_equally_often(seed: int) -> 
             assert len(set(count.values())) == 1
 
 
+def test_no_landmark_that_planning_offers_is_recalled() -> None:
+    """It has something beside it, as what is on the way has oftener than other options."""
+    plans, refused = 0, []
+    for seed in range(24):
+        scene = random_flight(seed)
+        plan = [found for found in rows(scene, "High-level Planning") if found["reason"] is None]
+        offered = {option for found in plan for option in (found["answer"], *found["wrong"])}
+        for found in rows(scene, "Object Recall"):
+            assert found["reason"] or found["operands"][0] not in offered
+            refused += [found["measured"]] if found["reason"] == "tells_another_answer" else []
+        plans += bool(plan)
+    assert plans > 5
+    assert set(refused) == {1}
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_no_question_says_a_time_of_the_video(seed: int) -> None:
     asked = [found for found in rows(random_flight(seed)) if found["reason"] is None]

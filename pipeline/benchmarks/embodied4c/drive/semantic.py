@@ -210,8 +210,8 @@ def larger(view: DriveExam) -> Iterator[ExamCase]:
                 needs_outline(view, one, first, second)
                 is_first = is_larger(one, more, (first.words, second.words), (a, b), view.rules.size_ratio_min)
                 mark_all(view, one, first, second)
-                larger = first if is_first else second
-                one.traits, one.guess = (more, first.kind), larger.side
+                larger, smaller = (first, second) if is_first else (second, first)
+                one.compared = (larger.side, smaller.side)
                 pair_ids = sorted(str(view.ids[ref.actor]) for ref in (first, second))
                 one.facts = (f"{more} of {' and '.join(pair_ids)}",)  # at whatever side they are by then
                 side = larger.side.removesuffix(" of the ego vehicle")

@@ -1,7 +1,7 @@
-"""Tasks about goal and recall: Goal Detection, Association, Start/End Position and Object Recall.
+"""Tasks about goal and recall: Goal Detection, Association and Start/End Position.
 
 Goal Detection and Association ask for what the camera has in view of the goal, or of what is near it; Start/End
-Position and Object Recall ask for what is nearest.
+Position asks for what is nearest.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from pipeline.benchmarks.urbanvideo.cases import (
     clock,
     cuts,
     goal_of,
-    unnameable,
 )
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
-from pipeline.benchmarks.urbanvideo.tasks.landmarks import on_the_way
+from pipeline.benchmarks.urbanvideo.tasks.landmarks import gap_between, on_the_way, times_as_far
 from pipeline.core.arrays import FloatArray, StrArray
 from pipeline.core.identity import digest
 from pipeline.geometry.bearings import picture_xy, relative_bearing_deg
@@ -341,7 +340,7 @@ class StartEndPosition(UrbanTask):
             away = view.places.approach_m(point)
             place, distance, ratio = view.places.nearest(away, view.unspoken.approach_m(point))
             label = view.places[place].label
-            times = _times(ratio, distance, rules.there_m)
+            times = times_as_far(ratio, distance, rules.there_m)
             case.fact(f"{end}_to_nearest", label, distance, "m")
             case.require(f"{end}_not_near", distance, "<=", rules.near_max_m, "m", label)
             case.require("second_nearest", times, ">=", rules.nearest_ratio_min, "ratio", label)
@@ -360,58 +359,6 @@ class StartEndPosition(UrbanTask):
         return case.ask(_ends(*nearest), (_ends(*pair) for pair in pairs))
 
 
-class ObjectRecall(UrbanTask):
-    """Operands: a landmark that lies in no other. Truth: the one nearest to it, of those that do not lie in it."""
-
-    reads = "nearness"
-    name = "Object Recall"
-    share = 120
-    category = "Recall"
-    template = "urbanvideo/questions/object_recall"
-    slots = ("landmark",)
-    needs = frozenset(("places",))
-    model_assisted = True
-    definition = "Identify the object that is located closest to a given landmark."
-    example = "What is located closest to the Central ALL-STAR cafe?"
-
-    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """Every landmark that may be asked about."""
-        rules, places = view.rules, view.places
-        yield from unnameable(view)
-        for landmark in sorted(view.pool):
-            case = FlightCase(places[landmark].label)
-            gap = places.gaps_m(landmark)
-            between = np.hypot(*(places.center - places[landmark].center).T)
-            touching = np.flatnonzero(gap <= 0)
-            # Of two that lie on one spot the smaller lies in the larger.
-            held = [i for i in touching if places[landmark].distance_m(places.center[[i]])[0] <= 0]
-            within = [i for i in held if places.radius_m[i] < places.radius_m[landmark]]
-            around = [places[i].distance_m(places.center[[landmark]])[0] for i in touching if i not in within]
-            case.require("one_inside_the_other", min(around, default=np.inf), ">", 0.0, "m")
-            edge = max((between[i] / places.radius_m[landmark] for i in within), default=0.0)
-            case.require("on_its_edge", edge, "<=", rules.inside_max, "ratio")
-            gap[within] = np.inf
-            between[[landmark, *within]] = np.inf
-            place, distance, ratio = places.nearest(gap, [places[landmark].gap_m(other) for other in view.unspoken])
-            label = places[place].label
-            case.fact("gap_to_nearest", label, distance, "m")
-            case.follows_from(gap_between(case.operands[0], label))
-            case.require("nothing_beside", distance, "<=", rules.beside_max_m, "m", label)
-            times = _times(ratio, distance, rules.there_m)
-            case.require("second_nearest", times, ">=", rules.nearest_ratio_min, "ratio", label)
-            case.require("centers_disagree", float(between.argmin() == place), ">=", 1, "agreement", label)
-            case.shown(view, place, view.end_s)
-            case.require("label_tells_answer", places.tied(landmark, place), "<=", 0, "labels", label)
-            far = rules.second_ratio_min * max(distance, rules.there_m)
-            wrong = [i for i in view.pool if gap[i] >= far and not places.tied(landmark, i)]
-            yield case.ask(label, (places[i].label for i in wrong if i not in {landmark, place, *within}))
-
-
-def gap_between(one: str, other: str) -> str:
-    """The fact of the gap between two landmarks, whichever of them is asked about."""
-    return f"gap between {' and '.join(sorted((one, other)))}"
-
-
 def _drawn(
     view: UrbanView, offered: list[set[str]], nearest: list[str], cut: int, on_way: frozenset[str]
 ) -> tuple[str, str] | None:
@@ -424,11 +371,6 @@ def _drawn(
     found = [(a, b) for a, b in product(starts, ends) if a != b]
     lots = {pair: (len(on_way & {*pair}), digest(view.scene.id, "ends", clock(cut), *pair)) for pair in found}
     return min(found, key=lots.__getitem__, default=None)
-
-
-def _times(ratio: float, distance_m: float, there_m: float) -> float:
-    """How many times as far the second is as the nearest, which counts as ``there_m`` away at least."""
-    return ratio * max(distance_m, LEAST_M) / max(distance_m, there_m)
 
 
 def _ends(start: str, end: str) -> str:

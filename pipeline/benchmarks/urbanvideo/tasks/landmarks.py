@@ -1,6 +1,6 @@
-"""Landmark Position, and High-level Planning: which landmark comes next on the straight way to the goal."""
+"""Landmark Position, Object Recall, and High-level Planning: what comes next on the straight way to the goal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -111,6 +111,7 @@ _WAYS_DEG: Final[dict[Action, float]] = {
 }
 _TURNS: Final[dict[Action, int]] = {"turn right": 1, "turn left": -1}
 _AHEAD_DEG: Final = 45.0
+PLANNED_MIN: Final = 3  # wrong options of High-level Planning: for fewer, Object Recall gives up its questions
 
 
 def require_nearer(view: UrbanView, case: FlightCase, step: CaptionStep, goal: int) -> None:
@@ -191,9 +192,17 @@ class HighLevelPlanning(UrbanTask):
     needs = frozenset(("places", "goal"))
 
     def cases(self, view: UrbanView) -> Iterator[FlightCase]:
-        """Every few seconds."""
-        for second, index in view.moments:
-            yield self._case(view, second, index)
+        """Every few seconds; no option is a landmark that Object Recall asks about."""
+        found, recalled = self.judged(view), _asked(ObjectRecall().judged(view))
+        recalled -= _planned(found, recalled)
+        for case in found:
+            if case.answer is not None:
+                case.ask(case.answer, [label for label in case.wrong if label not in recalled])
+        yield from found
+
+    def judged(self, view: UrbanView) -> list[FlightCase]:
+        """Each as if Object Recall asked nothing."""
+        return [self._case(view, *at) for at in view.moments]
 
     def _case(self, view: UrbanView, second: int, index: int) -> FlightCase:
         rules, goal = view.rules, goal_of(view)
@@ -238,3 +247,88 @@ class HighLevelPlanning(UrbanTask):
         case.require("label_tells_answer", view.places.tied(goal, others[first]), "<=", 0, "labels", label)
         wrong = [others[i] for i in np.flatnonzero(detour >= rules.wrong_detour_min)]
         return case.ask(label, (view.places[i].label for i in wrong if not view.places.tied(goal, i)))
+
+
+class ObjectRecall(UrbanTask):
+    """Operands: a landmark that lies in no other. Truth: the one nearest to it, of those that do not lie in it."""
+
+    reads = "nearness"
+    name = "Object Recall"
+    share = 120
+    category = "Recall"
+    template = "urbanvideo/questions/object_recall"
+    slots = ("landmark",)
+    needs = frozenset(("places",))
+    model_assisted = True
+    definition = "Identify the object that is located closest to a given landmark."
+    example = "What is located closest to the Central ALL-STAR cafe?"
+
+    def cases(self, view: UrbanView) -> Iterator[FlightCase]:
+        """Every landmark that may be asked about."""
+        yield from unnameable(view)
+        found, plan = list(self.judged(view)), HighLevelPlanning()
+        planned = _planned(plan.judged(view), _asked(found)) if plan.obstacle(view) is None else set()
+        for case in found:
+            if case.operands[0] in planned:
+                case.refuse("tells_another_answer", 1, 0, "questions")
+        yield from found
+
+    def judged(self, view: UrbanView) -> Iterator[FlightCase]:
+        """Each as if High-level Planning asked nothing."""
+        rules, places = view.rules, view.places
+        for landmark in sorted(view.pool):
+            case = FlightCase(places[landmark].label)
+            gap = places.gaps_m(landmark)
+            between = np.hypot(*(places.center - places[landmark].center).T)
+            touching = np.flatnonzero(gap <= 0)
+            # Of two that lie on one spot the smaller lies in the larger.
+            held = [i for i in touching if places[landmark].distance_m(places.center[[i]])[0] <= 0]
+            within = [i for i in held if places.radius_m[i] < places.radius_m[landmark]]
+            around = [places[i].distance_m(places.center[[landmark]])[0] for i in touching if i not in within]
+            case.require("one_inside_the_other", min(around, default=np.inf), ">", 0.0, "m")
+            edge = max((between[i] / places.radius_m[landmark] for i in within), default=0.0)
+            case.require("on_its_edge", edge, "<=", rules.inside_max, "ratio")
+            gap[within] = np.inf
+            between[[landmark, *within]] = np.inf
+            place, distance, ratio = places.nearest(gap, [places[landmark].gap_m(other) for other in view.unspoken])
+            label = places[place].label
+            case.fact("gap_to_nearest", label, distance, "m")
+            case.follows_from(gap_between(case.operands[0], label))
+            case.require("nothing_beside", distance, "<=", rules.beside_max_m, "m", label)
+            times = times_as_far(ratio, distance, rules.there_m)
+            case.require("second_nearest", times, ">=", rules.nearest_ratio_min, "ratio", label)
+            case.require("centers_disagree", float(between.argmin() == place), ">=", 1, "agreement", label)
+            case.shown(view, place, view.end_s)
+            case.require("label_tells_answer", places.tied(landmark, place), "<=", 0, "labels", label)
+            far = rules.second_ratio_min * max(distance, rules.there_m)
+            wrong = [i for i in view.pool if gap[i] >= far and not places.tied(landmark, i)]
+            yield case.ask(label, (places[i].label for i in wrong if i not in {landmark, place, *within}))
+
+
+def _asked(recalls: Iterable[FlightCase]) -> set[str]:
+    """The landmarks that Object Recall could ask about."""
+    return {case.operands[0] for case in recalls if case.refusal is None}
+
+
+def _planned(plans: Iterable[FlightCase], recalled: set[str]) -> set[str]:
+    """The landmarks that High-level Planning leaves Object Recall no question about: answers, and rare wrong options.
+
+    Object Recall asks about what has something beside it, and that stands among others, as what is on the way to a goal
+    does. So no option of High-level Planning is asked about: it would be likelier than the others.
+    """
+    planned = set[str]()
+    for case in plans:
+        if case.refusal is None:
+            few = len({*case.wrong} - recalled) < PLANNED_MIN
+            planned |= {str(case.answer), *(case.wrong if few else ())}
+    return planned
+
+
+def gap_between(one: str, other: str) -> str:
+    """The fact of the gap between two landmarks, whichever of them is asked about."""
+    return f"gap between {' and '.join(sorted((one, other)))}"
+
+
+def times_as_far(ratio: float, distance_m: float, there_m: float) -> float:
+    """How many times as far the second is as the nearest, which counts as ``there_m`` away at least."""
+    return ratio * max(distance_m, LEAST_M) / max(distance_m, there_m)

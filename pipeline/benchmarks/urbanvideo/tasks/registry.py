@@ -7,8 +7,8 @@ import pyarrow as pa
 from pipeline.benchmarks.urbanvideo.cases import UrbanTask
 from pipeline.benchmarks.urbanvideo.rules import UrbanView
 from pipeline.benchmarks.urbanvideo.tasks.captions import TrajectoryCaptioning
-from pipeline.benchmarks.urbanvideo.tasks.goal import Association, GoalDetection, ObjectRecall, StartEndPosition
-from pipeline.benchmarks.urbanvideo.tasks.landmarks import HighLevelPlanning, LandmarkPosition
+from pipeline.benchmarks.urbanvideo.tasks.goal import Association, GoalDetection, StartEndPosition
+from pipeline.benchmarks.urbanvideo.tasks.landmarks import HighLevelPlanning, LandmarkPosition, ObjectRecall
 from pipeline.benchmarks.urbanvideo.tasks.maps import CognitiveMap
 from pipeline.benchmarks.urbanvideo.tasks.proximity import Duration, Proximity
 from pipeline.benchmarks.urbanvideo.tasks.sequence import ActionGeneration, ProgressEvaluation, SequenceRecall
