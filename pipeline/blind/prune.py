@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -134,9 +134,7 @@ class PruneLog:
 FLOOR: Final = 10  # questions that every task keeps, or none
 FEWEST_NUMBERS: Final = 5  # so few may go together; options are too often guessed by luck where there are so few
 LIMIT: Final = 1.0  # standard errors above chance at which a task is done
-# Standard errors above chance up to which the best of a dozen attackers comes by luck: of 200 tasks with options, of 42
-# to 125 questions whose answers were shuffled, 5% were beyond. Of numbers none was: a constant is no attacker there.
-LUCK: Final = 3.0
+CLEAR: Final = 2.5  # standard errors above chance up to which one dealing is not enough to tell
 DRAWS: Final = 5  # dealings that are then looked at
 STEP: Final = 0.5  # of what has to go, as far as one round can tell: the rest may be its luck
 _EXACT: Final = 1e-9  # a standard error of nothing would divide by nothing
@@ -151,7 +149,6 @@ class _Pruning:
         members: (n,) indices among all items.
         left: indices among the task's.
         informed: what attackers earn that learn from all of the task's questions in other folds.
-        proven: the attackers that were further above chance than `LUCK` before anything was removed, and `LEAST`.
         bias: (m,) how guessable each that is left is, above chance; by the strongest attacker.
         quota: how many may go in this round.
     """
@@ -160,7 +157,6 @@ class _Pruning:
     members: IntArray
     left: IntArray
     informed: Drawn
-    proven: Collection[str]
     bias: FloatArray
     quota: int = 0
 
@@ -182,11 +178,10 @@ def prune(
     Per round and task: the strongest of the attackers (forest and priors; for numbers a constant is none, since a best
     one there always is) is compared with chance, for numbers with the best constant. Those that know all of the task's
     questions in other folds come first; when they are done, those that know only what is left. A task is done when all
-    of both are within a standard error, on the mean of several dealings, or no further above than luck (`LUCK`) where
-    nothing proved them before anything was removed. Else the questions of the highest bias go,
+    of both are within a standard error, on the mean of several dealings. Else the questions of the highest bias go,
     equal ones by id: half of those that by this round's figures would bring the task down to chance, so that it does
     not come to lie below; at most ``config.batch`` or a tenth; never one that is less than ``config.tau`` above chance,
-    and never below 10 of a task; these, or fewer numbers, go together where they are still guessed clearly (by `LUCK`
+    and never below 10 of a task; these, or fewer numbers, go together where they are still guessed clearly (by `CLEAR`
     errors and ``config.tau``). With ``config.budget`` questions with options are ranked against one another, and so are
     the numbers, and at most so many of each go. With ``rounds`` it goes on after those. ``tuned``: what more attackers
     earn on each question (n,) that know all and are not fitted again.
@@ -230,12 +225,16 @@ def _begin(items: Sequence[BlindItem], run: Run, tuned: Mapping[str, FloatArray]
     informed = _drawn(tested, [f"prune informed {draw}" for draw in range(draws)], run)
     for earned, _ in chain.from_iterable(informed):
         del earned[LEAST]
-    tasks = []
-    for one, members, drawn in zip(tested, index.values(), informed, strict=True):
-        known = [(earned | {name: scores[members] for name, scores in tuned.items()}, bias) for earned, bias in drawn]
-        proven = {LEAST, *(name for name, (_, errors) in _margins(one, known).items() if errors > LUCK)}
-        tasks.append(_Pruning(one, members, np.arange(len(members)), known, proven, np.zeros(len(members))))
-    return tasks
+    return [
+        _Pruning(
+            one,
+            members,
+            np.arange(len(members)),
+            [(earned | {name: scores[members] for name, scores in tuned.items()}, bias) for earned, bias in drawn],
+            np.zeros(len(members)),
+        )
+        for one, members, drawn in zip(tested, index.values(), informed, strict=True)
+    ]
 
 
 def _assessed(tasks: Sequence[_Pruning], number: int, config: PruneConfig, run: Run) -> Sequence[_Pruning]:
@@ -246,17 +245,17 @@ def _assessed(tasks: Sequence[_Pruning], number: int, config: PruneConfig, run: 
         known = [
             ({name: s[task.left] for name, s in earned.items()}, bias[task.left]) for earned, bias in task.informed
         ]
-        _set_quota(task, _assess(task.tested.of(task.left), known, task.proven), config)
+        _set_quota(task, _assess(task.tested.of(task.left), known), config)
         if not task.quota:
             unseen.append(task)
-    left, proven = [task.tested.of(task.left) for task in unseen], [task.proven for task in unseen]
+    left = [task.tested.of(task.left) for task in unseen]
     drawn = _drawn(left, [f"prune {number}"], run)
-    found = [_assess(one, scores, of) for one, scores, of in zip(left, drawn, proven, strict=True)]
-    unsure = [n for n, one in enumerate(found) if one.errors <= LUCK]
+    found = [_assess(one, scores) for one, scores in zip(left, drawn, strict=True)]
+    unsure = [n for n, one in enumerate(found) if one.errors <= CLEAR]
     more = _drawn([left[n] for n in unsure], [f"prune {number} again {draw}" for draw in range(1, DRAWS)], run)
     for n, scores in zip(unsure, more, strict=True):
         drawn[n] += scores
-        found[n] = _assess(left[n], drawn[n], proven[n])
+        found[n] = _assess(left[n], drawn[n])
     for task, one in zip(unseen, found, strict=True):
         _set_quota(task, one, config)
     return tasks
@@ -265,10 +264,10 @@ def _assessed(tasks: Sequence[_Pruning], number: int, config: PruneConfig, run: 
 def _set_quota(task: _Pruning, found: _Assessment, config: PruneConfig) -> None:
     task.bias = found.bias
     if len(task.left) <= FLOOR:
-        is_clear = found.errors > LUCK and found.points > config.tau * len(task.left)
+        is_clear = found.errors > CLEAR and found.points > config.tau * len(task.left)
         task.quota = len(task.left) if is_clear else 0
         return
-    needed = math.ceil(STEP * found.points / found.room)
+    needed = math.ceil(STEP * found.points / found.room) if found.errors > LIMIT else 0
     most = max(config.batch, len(task.left) // SHARE)
     eligible = int(((found.bias >= config.tau) & (found.bias > 0)).sum())
     task.quota = min(needed, most, eligible, len(task.left) - FLOOR)
@@ -293,7 +292,7 @@ class _Assessment:
 
     Attributes:
         bias: (m,) how guessable each question is, above chance.
-        points: the score by which all of it is above chance, 0 where that is luck; ``errors`` in standard errors.
+        points: the score by which all of it is above chance; ``errors`` in standard errors.
         room: by how much the points fall with a question that is guessed right.
     """
 
@@ -303,44 +302,26 @@ class _Assessment:
     room: float
 
 
-def _mean(drawn: Drawn, name: str) -> FloatArray:
-    return np.asarray(np.mean([found[name] for found, _ in drawn], axis=0))
-
-
-def _level(tested: PreparedTask, drawn: Drawn) -> float:
-    """What is no leak: chance, of numbers the best constant."""
-    chance = float(_mean(drawn, CHANCE).mean())
-    constant = 0.0 if tested.rows.choice else by_frequency(None, [str(item.number) for item in tested.items])
-    return max(chance, constant)
-
-
-def _margins(tested: PreparedTask, drawn: Drawn) -> dict[str, tuple[float, float]]:
-    """By how much each attacker is above `_level`, and by how many standard errors."""
-    level, groups = _level(tested, drawn), [item.group for item in tested.items]
-    margins = {}
-    for name in drawn[0][0].keys() - {CHANCE, *(() if tested.rows.choice else CONSTANTS)}:
-        scores = _mean(drawn, name)
-        above = float(scores.mean()) - level
-        if not np.isnan(above):
-            margins[name] = above, above / max(standard_error(scores, groups) or 0.0, _EXACT)
-    return margins
-
-
-def _assess(tested: PreparedTask, drawn: Drawn, proven: Collection[str]) -> _Assessment:
-    margins, chance = _margins(tested, drawn), _mean(drawn, CHANCE)
-    limits = {name: LUCK if tested.rows.choice and name not in proven else LIMIT for name in margins}
-    strongest = max(margins, key=lambda name: (margins[name][1] > limits[name], margins[name][0], name))
-    above, errors = margins[strongest]
+def _assess(tested: PreparedTask, drawn: Drawn) -> _Assessment:
+    earned = {name: np.mean([found[name] for found, _ in drawn], axis=0) for name in drawn[0][0]}
+    chance, forest = earned.pop(CHANCE), np.mean([bias for _, bias in drawn], axis=0)
+    level = float(chance.mean())
+    if not tested.rows.choice:
+        earned = {name: scores for name, scores in earned.items() if name not in CONSTANTS}
+        level = max(level, by_frequency(None, [str(item.number) for item in tested.items]))
+    groups = [item.group for item in tested.items]
+    above = {name: float(scores.mean()) - level for name, scores in earned.items() if not np.isnan(scores).any()}
+    errors = {name: above[name] / max(standard_error(earned[name], groups) or 0.0, _EXACT) for name in above}
+    strongest = max(above, key=lambda name: (errors[name] > LIMIT, above[name], name))
     # Priors are right or wrong: among those that one has right, the forest tells which is the most guessable.
-    guessed = _right_least(tested.items) if strongest == LEAST else _mean(drawn, strongest)
-    forest = np.asarray(np.mean([bias for _, bias in drawn], axis=0))
+    guessed = _right_least(tested.items) if strongest == LEAST else earned[strongest]
     scores = forest if strongest == FOREST else (guessed + forest) / 2
     return _Assessment(
         bias=np.round(scores - chance, 9),
-        points=above * len(scores) if errors > limits[strongest] else 0.0,
-        errors=errors,
+        points=above[strongest] * len(scores),
+        errors=errors[strongest],
         # With one less of the answer that is used least the other folds, too, tell less of it.
-        room=max(1 - _level(tested, drawn), 1 / len(scores)) * (FOLDS - 1 if strongest == LEAST else 1),
+        room=max(1 - level, 1 / len(scores)) * (FOLDS - 1 if strongest == LEAST else 1),
     )
 
 

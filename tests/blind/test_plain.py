@@ -356,7 +356,7 @@ def test_figures_of_one_release_compare_with_those_of_the_next_while_these_stay(
     )  # fmt: skip
     assert (forest.TREES, forest.MIN_LEAF, forest.MOST_ROWS, forest.GUESSES) == (50, 5, 8_000, 32)
     assert (features.SMOOTHING, features.SCALE, attack.FEW) == (2, 50, 5_000)
-    assert (prune.FLOOR, prune.FEWEST_NUMBERS, prune.LIMIT, prune.LUCK) == (10, 5, 1, 3)
+    assert (prune.FLOOR, prune.FEWEST_NUMBERS, prune.LIMIT, prune.CLEAR) == (10, 5, 1, 2.5)
     assert (prune.DRAWS, prune.STEP, prune.SHARE) == (5, 0.5, 10)
     assert (filtering.MAX_MORE, filtering.ERRORS, filtering.FLOOR) == (0.01, 2, 10)
     assert (rule.MIN_VOTERS, rule.MOST_DROPPED, rule.DRAWS, rule.SIGNIFICANCE) == (2, 0.5, 1_000, 0.01)
@@ -395,9 +395,7 @@ def test_forests_guess_as_in_plain_python(kind: Callable[[], list[BlindItem]], m
         assert earned_[place] == bias[place] == pytest.approx(earned(guesses[worth.round(9).argmax()], items[n]))
 
 
-def assessed(
-    *, choice: bool, numbers: Sequence[int] = (1, 2, 3, 40), proven: bool = True, **earned: Sequence[Sequence[float]]
-) -> Any:
+def assessed(*, choice: bool, numbers: Sequence[int] = (1, 2, 3, 40), **earned: Sequence[Sequence[float]]) -> Any:
     """Of four questions in groups of their own; scores of each dealing, and the forest's bias of each."""
     items = [make_item(n, "t", f"s{n}", "?", None, str(number)) for n, number in enumerate(numbers)]
     tested = SimpleNamespace(rows=SimpleNamespace(choice=choice), items=items)
@@ -406,7 +404,7 @@ def assessed(
         ({name.replace("_", " "): np.array(earned[name][n]) for name in names}, np.array(earned["bias"][n]))
         for n in range(len(earned["bias"]))
     ]
-    return prune._assess(tested, drawn, drawn[0][0] if proven else ())  # type: ignore[arg-type]
+    return prune._assess(tested, drawn)  # type: ignore[arg-type]
 
 
 def test_the_strongest_attacker_of_a_task_by_hand() -> None:
@@ -418,8 +416,6 @@ def test_the_strongest_attacker_of_a_task_by_hand() -> None:
     assert found.points == pytest.approx(4 * 0.05), "the forest is surely above chance, if by less"
     assert found.bias == pytest.approx([0.05, 0.05, 0.15, 0.55])
     assert found.errors > 1e6
-    lucky = assessed(choice=True, proven=False, chance=chance, bias=bias, by_text=by_text, forest=[[0.25] * 4] * 2)
-    assert (lucky.points, 1 < lucky.errors < 3) == (0, True), "nobody knows whether that is more than luck"
     found = assessed(choice=True, chance=chance, bias=bias, by_text=by_text, forest=[[0.25] * 4] * 2)
     assert (found.points, found.room) == (pytest.approx(4 * 0.375), 0.75)
     assert found.errors == pytest.approx(0.375 / (np.sqrt(0.6875 * 4 / 3) / 4))
