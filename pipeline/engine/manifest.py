@@ -254,11 +254,13 @@ class Manifest(Mapping[tuple[str, str], Entry]):
             for entry in self._rows_in(bits, units, stages, is_made=True):
                 found.setdefault(entry.stage, {})[entry.unit] = cast(Result, entry.output)
             return found
-        table = _chosen(self.table(bits, _RESULT), units, stages, is_made=True)
+        # Units one by one: for an array of them Arrow imports pandas, which takes longer than a build of nothing.
+        table = _chosen(self.table(bits, _RESULT), None, stages, is_made=True)
         home_of = cache(self._folder.joinpath)
         for stage, unit, output, path in zip(*(table[name].to_pylist() for name in _RESULT), strict=True):
-            home, _, name = path.partition("/")
-            found.setdefault(intern(stage), {})[unit] = Result(output, home_of(home), name)
+            if units is None or unit in units:
+                home, _, name = path.partition("/")
+                found.setdefault(intern(stage), {})[unit] = Result(output, home_of(home), name)
         return found
 
     def has_keys_of(self, other: Manifest) -> bool:
