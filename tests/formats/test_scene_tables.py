@@ -1,8 +1,11 @@
-"""Files of many scenes, JSON and Parquet: which bytes are whose, and what is refused."""
+"""Files of scenes, JSON and Parquet: which bytes are whose, what is refused, and which way is up."""
 
 import json
+from itertools import product
 from pathlib import Path
+from typing import get_args
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 from pipeline.core.errors import FormatError
 from pipeline.formats.json_scenes import split_scenes, text_digest
 from pipeline.formats.parquet_rows import read_rows
+from pipeline.formats.scene_folder import CAMERA_AXES, DocumentAxes, Unit, Up
 
 
 def test_scenes_have_the_bytes_of_their_values() -> None:
@@ -78,3 +82,26 @@ def test_columns_that_are_not_there_are_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
     with pytest.raises(FormatError, match="without the columns b; there are a"):
         read_rows(tmp_path / "a.parquet", ["a", "b"])
+
+
+@pytest.mark.parametrize(("up", "hand"), [*product(get_args(Up), ("right", "left"))])
+def test_a_frame_of_any_axes_becomes_one_with_z_up(up: str, hand: str) -> None:
+    axes = DocumentAxes("cm", up, hand)
+    way = np.zeros(3)
+    way["xyz".index(up[-1])] = -100 if up[0] == "-" else 100
+    corners = np.vstack([way, np.eye(3)])
+    assert axes.points(corners)[0].tolist() == [0, 0, 1]
+    assert np.array_equal(axes.turn @ axes.turn.T, np.eye(3))
+    assert np.linalg.det(axes.turn) == pytest.approx(1 if hand == "right" else -1)
+    poses = np.tile(np.eye(4), (4, 1, 1))
+    poses[:, :3, 3] = corners
+    for kind, ahead in {"opencv": 1, "opengl": -1, "unity": 1}.items():
+        found = axes.poses(poses, kind)  # type: ignore[arg-type]
+        assert found[:, :3, 3] == pytest.approx(axes.points(corners))
+        assert np.array_equal(found[0, :3, 2], ahead * axes.turn[:, 2])  # what is ahead in the file is ahead
+        assert np.prod(CAMERA_AXES[kind]) == (-1 if kind == "unity" else 1)  # Unity's cameras are left-handed
+
+
+def test_units_are_what_they_are_in_metres() -> None:
+    units = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048, "unknown": 1.0}
+    assert {unit: DocumentAxes(unit, "z", "right").scale for unit in get_args(Unit)} == units

@@ -43,12 +43,12 @@ class Fuzzed(NamedTuple):
     """A reader under fuzzing.
 
     Attributes:
-        read: reads a file; raises what the reader declares, which is caught, or anything else, which is a fault.
+        read: what a file holds; raises what the reader declares, which is caught, or anything else, which is a fault.
         declared: errors that the reader may raise.
         seeds: files to begin with.
     """
 
-    read: Callable[[Path], None]
+    read: Callable[[Path], object]
     declared: tuple[type[Exception], ...]
     seeds: Callable[[], list[bytes]]
 
@@ -69,72 +69,80 @@ def write_corpus(reader: str, files: dict[str, bytes]) -> None:
             archive.writestr(zipfile.ZipInfo(name, EPOCH), raw, zipfile.ZIP_DEFLATED)
 
 
-def tried(fuzzed: Fuzzed, path: Path) -> bool:
-    """Whether a file could be read; False where it was refused in the declared way."""
+def tried(fuzzed: Fuzzed, path: Path) -> object:
+    """What a file holds; None where it was refused in the declared way."""
     try:
-        fuzzed.read(path)
+        return fuzzed.read(path)
     except fuzzed.declared:
-        return False
-    return True
+        return None
 
 
-def _log(name: str) -> Callable[[Path], None]:
-    def read(path: Path) -> None:
-        for log in LOGS[name].read(path):
+def _log(name: str) -> Callable[[Path], object]:
+    def read(path: Path) -> object:
+        logs, tracks = LOGS[name].read(path), []
+        for log in logs:
             track = assemble(path, log).track
             assert np.isfinite(track.enu_m).all()
             assert (np.diff(track.t_s) > 0).all()
+            tracks.append(track)
+        return logs, tracks
 
     return read
 
 
-def _ply(path: Path) -> None:
+def _ply(path: Path) -> object:
     mesh = parse_ply(path.read_bytes())
     assert np.isfinite(mesh.vertices).all()
     assert not mesh.faces.size or 0 <= mesh.faces.min() <= mesh.faces.max() < len(mesh.vertices)
+    return mesh
 
 
-def _sens(path: Path) -> None:
-    found = open_sens(path)
+def _sens(path: Path) -> object:
+    found, pictures = open_sens(path), []
     for frame in range(min(len(found), 3)):
         color, depth = found.color(frame), found.depth_m(frame)
         assert color is None or color.ndim == 3
         assert depth is None or (depth[~np.isnan(depth)] > 0).all()
+        pictures.append((color, depth))
+    return found, pictures
 
 
-def _depth(path: Path) -> None:
+def _depth(path: Path) -> object:
     stream = open_depth(path)
-    for frame in range(min(len(stream.offsets), 3) or 1):
-        depth = stream(frame)
-        assert depth is None or (depth.size == PIXELS and not (depth < 0).any())
+    found = [stream(frame) for frame in range(min(len(stream.offsets), 3) or 1)]
+    assert all(depth is None or (depth.size == PIXELS and not (depth < 0).any()) for depth in found)
+    return found
 
 
-def _zip(path: Path) -> None:
-    for member in zip_members(path)[:5]:
-        assert isinstance(member.read_bytes(), bytes)
+def _zip(path: Path) -> object:
+    found = [(member.name, member.read_bytes()) for member in zip_members(path)[:5]]
+    assert all(isinstance(raw, bytes) for _, raw in found)
+    return found
 
 
-def _picture(path: Path) -> None:
+def _picture(path: Path) -> object:
     raw = path.read_bytes()
     header = header_of(raw)
     if header is None:
         raise BrokenTagsError("no picture")
     if header.width * header.height > 1_000_000:
-        return
+        return header
     exif, gpano = tags_of(raw)
-    found = Findings()
+    found, told = Findings(), list[object]([header])
     if exif is not None:
-        from_exif(exif, found)
+        told.append(from_exif(exif, found))
     if gpano is not None:
         with suppress(WrongGPano):
-            from_gpano(gpano, (header.width, header.height), found)
+            told.append(from_gpano(gpano, (header.width, header.height), found))
     assert all(finding.remedy for finding in found.items)
+    return told, [finding.name for finding in found.items]
 
 
-def _colmap(path: Path) -> None:
+def _colmap(path: Path) -> object:
     cameras, _, images = path.read_text("utf-8", "replace").partition("\f")
     views = parse_views(cameras, images)
     assert np.isfinite(views.world_T_camera).all()
+    return views
 
 
 def _ulogs() -> list[bytes]:
@@ -199,18 +207,20 @@ def _zips() -> list[bytes]:
     return files
 
 
-def _carla(path: Path) -> None:
+def _carla(path: Path) -> object:
     log = read_carla_log(path.read_bytes())
     assert len(log.elapsed_s) > 0
+    return log
 
 
-def _feather(path: Path) -> None:
+def _feather(path: Path) -> object:
     columns = read_feather(path.read_bytes(), {"track": None, "x": np.float64, "points": np.int64})
     assert len({len(column) for column in columns.values()}) == 1
+    return columns
 
 
-def _pickle(path: Path) -> None:
-    read_pickle(path.read_bytes(), ("Demo", "Observation"))
+def _pickle(path: Path) -> object:
+    return read_pickle(path.read_bytes(), ("Demo", "Observation"))
 
 
 def _feathers() -> list[bytes]:
