@@ -17,7 +17,7 @@ CORPORA: Final = {path.stem for path in CORPUS.iterdir()}
 HELD: Final = {
     "ply": "4cf783597ed5",
     "sens": "9291681c8ec9",
-    "depth_stream": "23d5be28b8d0",
+    "depth_stream": "5fbcf745d6d5",
     "picture": "9e310dd07b93",
     "zips": "5a66654e0350",
     "colmap": "7c5dfb3ebe14",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import struct
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -358,10 +359,8 @@ class DepthStream:
         with open_file(self.path) as file:
             file.seek(offset)
             raw = file.read(size)
-        try:
-            return _image(bytes(pa.decompress(raw, decompressed_size=2 * PIXELS, codec="lz4_raw")))
-        except (pa.ArrowException, OSError):
-            return _image(_inflater(raw[:2]).decompress(raw, 4 * PIXELS + 1))
+        unpacked = _of_lz4(raw)
+        return _image(_inflater(raw[:2]).decompress(raw, 4 * PIXELS + 1) if unpacked is None else unpacked)
 
     def _streamed(self, number: int) -> FloatArray | None:
         start, end = 4 * PIXELS * number, 4 * PIXELS * (number + 1)
@@ -398,6 +397,17 @@ def open_depth(path: Path) -> DepthStream:
             at += 4 + packed
     # The first four bytes of a deflate stream hardly ever lead from size to size: a file cut in its last image does.
     return DepthStream(path, tuple(offsets) if at == size or len(offsets) > 1 else ())
+
+
+def _of_lz4(raw: bytes) -> bytes | None:
+    """The image in a block of LZ4; None for anything else."""
+    # Arrow does not say how much it unpacked, and leaves the rest as memory was: what fits into a byte less is shorter.
+    with suppress(pa.ArrowException, OSError):
+        pa.decompress(raw, decompressed_size=2 * PIXELS - 1, codec="lz4_raw")
+        return None
+    with suppress(pa.ArrowException, OSError):
+        return bytes(pa.decompress(raw, decompressed_size=2 * PIXELS, codec="lz4_raw"))
+    return None
 
 
 def _inflater(start: bytes) -> Any:
