@@ -54,10 +54,10 @@ class ModelSession:
                 while (state := wait(made, EVERY_S, FIRST_EXCEPTION)).not_done and not any(
                     one.exception() for one in state.done
                 ):
-                    trouble = ", ".join(f"{kind} {n:,}" for kind, n in sorted(dict(self.account.trouble).items()))
-                    if trouble != told:  # a server may refuse for minutes before the model counts as down
-                        console.print(f"{self._spec.name}: failed attempts so far, which are repeated: {trouble}")
-                        told = trouble
+                    failed_attempts = self.account.failed_attempts
+                    if failed_attempts != told:  # a server may refuse for minutes before the model counts as down
+                        console.print(f"{self._spec.name}: {failed_attempts}")
+                        told = failed_attempts
                 return [one.result() for one in made]
             except BaseException:
                 for one in made:

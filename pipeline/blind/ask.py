@@ -284,9 +284,8 @@ async def _ask_all(
         while True:
             await asyncio.sleep(TROUBLE_EVERY_S)
             for client in clients:
-                kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(client.account.trouble.items()))
-                state = f" (waits; failed attempts so far, which are repeated: {kinds})" if kinds else ""
-                report(client.spec.name, state)
+                failed_attempts = client.account.failed_attempts
+                report(client.spec.name, f" (waits; {failed_attempts})" if failed_attempts else "")
 
     async def one(client: Client, digest: str, request: Request) -> None:
         name = client.spec.name

@@ -146,7 +146,7 @@ class Manifest(Mapping[tuple[str, str], Entry]):
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Adds rows, in place of those of the same stage and unit."""
-        # Pack by pack: to open one takes as long as to add a thousand rows.
+        # Pack by pack: to open one is to decode it and, beyond `OPEN_PACKS`, to encode another.
         for bits, own in grouped(entries, lambda entry: self.pack_of(entry.unit)).items():
             pack = self.pack(bits)
             self._changed.add(bits)

@@ -47,6 +47,12 @@ class Account:
     usage: Usage = field(default_factory=Usage)  # of all that is to be paid, bad replies included
     assumed: Usage = field(default_factory=Usage)  # of it what no server told
 
+    @property
+    def failed_attempts(self) -> str:
+        """The failed attempts so far, for people; "" where there were none."""
+        kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(dict(self.trouble).items()))
+        return f"failed attempts so far, which are repeated: {kinds}" if kinds else ""
+
     def cost_usd(self, price: Price | None) -> float | None:
         """Dollars spent in this run; None where the price is not known."""
         return None if price is None else price.cost_usd(self.usage)

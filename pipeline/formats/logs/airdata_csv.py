@@ -87,7 +87,7 @@ class _Table(NamedTuple):
         values = self._numbers(self.layout.columns[role], self.cells[role], units)
         if role in self.doubled and role in _PLACES:  # angles may count from 0 to 360 and from -180 to 180
             apart = np.abs(values - self._numbers(self.layout.doubled[role], self.doubled[role], units))
-            known = np.isfinite(values)
+            known = np.isfinite(apart)  # an empty cell contradicts nothing
             if known.any() and not (apart[known] <= DOUBLED_MAX * np.ptp(values[known])).all():
                 message = f"two columns are named {self.layout.columns[role].title!r}, and differ"
                 raise RawDataError(self.path, "duplicate_key", message, "take the wrong one out")

@@ -166,9 +166,10 @@ def test_bad_tables(old: str, new: str, finding: str, tmp_path: Path) -> None:
 def test_two_columns_of_one_name_must_agree(tmp_path: Path) -> None:
     header, *lines = airdata(ROWS).splitlines()
     place = header.split(",").index("latitude")
-    for shift_deg, agrees in ((0.0, True), (0.01, False)):
-        again = [f"{float(row.split(',')[place]) + shift_deg:.8f},{row}" for row in lines]
-        text = "\n".join([f"latitude,{header}", *again]) + "\n"
+    for shift_deg, empty, agrees in ((0.0, 0, True), (0.0, 3, True), (0.0, len(lines), True), (0.01, 3, False)):
+        others = [""] * empty + [f"{float(row.split(',')[place]) + shift_deg:.8f}" for row in lines[empty:]]
+        rows = [f"{row},{other}\n" for row, other in zip(lines, others, strict=True)]
+        text = "".join([f"{header},latitude\n", *rows])
         if agrees:
             assert len(read(tmp_path / "log.csv", text).track.t_s) == len(ROWS)
         else:
