@@ -179,7 +179,7 @@ def _reaches_outside(neighbors: IntArray, kept: BoolArray) -> BoolArray:
     free = ~np.append(kept, False)
     passable = free[first] & free[second]
     links = (np.ones(passable.sum(), dtype=bool), (first[passable], second[passable]))
-    labels = connected_components(coo_array(links, shape=(count + 1, count + 1)), directed=False)[1]
+    labels = connected_components(coo_array(links, shape=(count + 1, count + 1)))[1]
     return np.asarray(labels == labels[count])
 
 
@@ -244,7 +244,7 @@ def _outlines(points: FloatArray, tail: IntArray, following: IntArray, swept: Fl
 
 def _circumradius_m(corners: FloatArray) -> FloatArray:
     """Radius (T,) of the circle through the corners (T, 3, 2); infinite where they are on a line."""
-    sides = np.roll(corners, -1, 1) - corners
+    sides = corners[:, [1, 2, 0]] - corners
     lengths = np.sqrt((sides**2).sum(-1))
     double_area = np.abs(sides[:, 0, 0] * sides[:, 1, 1] - sides[:, 0, 1] * sides[:, 1, 0])
     with np.errstate(divide="ignore"):

@@ -141,8 +141,7 @@ def _edge_places(a: Boxes, b: Boxes) -> tuple[FloatArray, FloatArray]:
     along_a, along_b = _inner(dir_a[:, :, None, :], offset), _inner(dir_b[:, None, :, :], offset)
     sin2 = 1.0 - cosine**2
     parallel = sin2 < _PARALLEL_SIN2
-    s = np.clip((cosine * along_b - along_a) / np.where(parallel, 1.0, sin2), -half_a, half_a)
-    s[parallel] = 0.0
+    s = np.clip((cosine * along_b - along_a) / np.where(parallel, np.inf, sin2), -half_a, half_a)
     t = np.clip(along_b + s * cosine, -half_b, half_b)
     s = np.clip(t * cosine - along_a, -half_a, half_a)
     return s, t

@@ -126,7 +126,7 @@ class Footprints(NamedTuple):
         offset = ((origin[:, None] - center)[:, :, None] * normals).sum(-1)
         speed = (direction[:, None, None] * normals).sum(-1)
         still = np.abs(speed) < _PARALLEL
-        pace = np.where(still, 1.0, speed)
+        pace = np.where(still, np.nan, speed)
         one, other = (-reach - offset) / pace, (reach - offset) / pace
         near, far = np.minimum(one, other), np.maximum(one, other)
         outside = still & (np.abs(offset) > reach)
@@ -228,8 +228,8 @@ def clearance_m(places: FloatArray, outlines: Outlines) -> FloatArray:
     start = np.concatenate(rings)
     side = np.concatenate([np.roll(ring, -1, axis=0) for ring in rings]) - start
     offset_x, offset_y = (places[:, axis, None] - start[:, axis] for axis in (0, 1))
-    length2 = side[:, 0] ** 2 + side[:, 1] ** 2
-    along = (offset_x * side[:, 0] + offset_y * side[:, 1]) / np.where(length2 > 0, length2, 1.0)
+    length2 = np.maximum(side[:, 0] ** 2 + side[:, 1] ** 2, np.finfo(float).tiny)  # a side may have no length
+    along = (offset_x * side[:, 0] + offset_y * side[:, 1]) / length2
     along = np.clip(along, 0.0, 1.0)
     gap2 = (offset_x - along * side[:, 0]) ** 2 + (offset_y - along * side[:, 1]) ** 2
     # A line to the right of the place crosses a side whose ends lie on both sides of its height.

@@ -130,10 +130,11 @@ def _near_pairs(eyes_m: FloatArray, targets_m: FloatArray, among: Walls) -> tupl
     bundle = np.arange(0, len(eyes_m), _BUNDLE)
     ends = np.stack([eyes_m, targets_m])  # (2, N, 3)
     low, high = np.minimum.reduceat(ends, bundle, axis=1), np.maximum.reduceat(ends, bundle, axis=1)
-    spread = np.hypot(*np.moveaxis((high - low)[..., :2], 2, 0)).max(0) / 2
-    middle = (low + high)[:, :, None, :2] / 2
+    middle = (low + high) / 2
+    east, north, _ = np.moveaxis(high - middle, 2, 0)
+    spread = np.hypot(east, north).max(0)
     levels = low[..., 2].min(0)[:, None], high[..., 2].max(0)[:, None]
-    of, prism = np.nonzero(_may_meet(middle, levels, spread[:, None, None], among))
+    of, prism = np.nonzero(_may_meet(middle[:, :, None, :2], levels, spread[:, None, None], among))
     line = (bundle[of][:, None] + np.arange(_BUNDLE)).ravel()
     there = line < len(eyes_m)
     line, prism = line[there], np.repeat(prism, _BUNDLE)[there]

@@ -177,13 +177,14 @@ def _shares(knots: Sequence[int], truth: int, most: float) -> FloatArray:
     """(n,) how many answers each number from 0 on is, up to a factor; the truth has its own or that of the nearest."""
     mass = np.zeros(max(knots[-1], truth) + 1)
     for low, high in pairwise(knots):
-        part = np.full(high - low + 1, 1.0 / max(high - low, 1))
-        part[[0, -1]] /= 1.0 if low == high else 2.0
-        mass[low : high + 1] += part
+        part = np.ones(high - low + 1)
+        part[[0, -1]] = 0.5
+        mass[low : high + 1] += part / part.sum()
     mass = mass[: int(min(most, len(mass) - 1)) + 1]
+    known = np.flatnonzero(mass)
+    if not len(known):
+        return np.asarray(np.arange(len(mass)) == truth, dtype=np.float64)
     if not mass[truth]:
-        known = np.flatnonzero(mass)
-        near = known[np.abs(known - truth).argmin()] if len(known) else truth
-        mass[truth], mass[near] = mass[near] or 1.0, 0.0
-        mass[truth] = mass[truth] or 1.0
+        near = known[np.abs(known - truth).argmin()]
+        mass[truth], mass[near] = mass[near], 0.0
     return mass

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -134,6 +136,13 @@ def test_margin_is_the_angle_to_the_nearest_edge_on_either_side(
 )
 def test_margin_below_sees_the_next_edge_alone(bearing: float, margin: float) -> None:
     assert margin_below_deg(np.array([bearing]), QUADRANTS).tolist() == [margin]
+
+
+@pytest.mark.parametrize("margin", [margin_deg, margin_below_deg])
+def test_margins_of_a_table_are_those_of_its_entries(margin: Callable[..., np.ndarray]) -> None:
+    table = np.arange(0.0, 360, 15).reshape(2, 3, 4)
+    for edges in (HALVES, QUADRANTS):
+        assert margin(table, edges).ravel().tolist() == [float(margin(entry, edges)) for entry in table.ravel()]
 
 
 def test_margin_below_of_edges_that_are_not_their_mirror_image() -> None:

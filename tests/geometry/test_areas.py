@@ -300,6 +300,19 @@ def test_a_dense_cloud_loses_most_of_its_points_and_keeps_its_order() -> None:
     assert kept == sorted(kept)
 
 
+@pytest.mark.parametrize(("count", "thinned"), [(80, False), (81, True)])
+def test_points_are_left_out_from_a_point_for_nine_cells_on(count: int, thinned: bool) -> None:
+    """Cells are a fifth of the radius wide, and the raster ends eight cells and one beside the points."""
+    points = np.concatenate([np.array([[0.0, 0], [10, 10]]), lattice(9, 9)[1:-1] * 1.25])[:count]
+    left = without_inner_points(points, 5.0)
+    assert (len(left) < count) is thinned
+    # No circle without a point that is left holds one that is gone.
+    gone = points[~(points[:, None] == left).all(-1).any(1)]
+    centres = np.stack(np.meshgrid(np.arange(-5, 15, 0.25), np.arange(-5, 15, 0.25)), axis=-1).reshape(-1, 2)
+    empty = centres[np.hypot(*(centres[:, None] - left).T).min(0) >= 5.0]
+    assert (np.hypot(*(empty[:, None] - gone).T) > 5.0).all()
+
+
 @pytest.mark.parametrize("radius_m", [np.inf, 1e-6])
 def test_nothing_is_left_out_without_a_radius_or_where_the_raster_would_be_huge(radius_m: float) -> None:
     points = np.random.default_rng(3).uniform(0, 8, (100, 2))

@@ -13,6 +13,7 @@ from pipeline.geometry.bearings import (
     relative_bearing_deg,
     turn_between_deg,
 )
+from pipeline.geometry.views import PinholeView, pixels_of, turned_deg
 
 ORIGIN = np.zeros(3)
 coordinate = st.floats(-500, 500).map(lambda x: round(x, 3))
@@ -123,6 +124,19 @@ def test_beyond_the_edge_has_coordinates_but_behind_has_none():
     beyond = picture_xy(ORIGIN, np.array(0.0), np.array(0.0), np.array([20.0, 10, 0]), 90, 2)
     assert beyond == pytest.approx((2, 0))
     assert np.isnan(picture_xy(ORIGIN, np.array(0.0), np.array(0.0), np.array([0.0, -1, 0]), 90, 2)).all()
+
+
+@given(angle, st.floats(-90, 90), st.floats(10, 150), st.integers(1, 900), st.integers(1, 900), st.integers(0, 99))
+def test_a_drone_sees_what_a_view_of_the_sphere_around_it_shows(
+    heading: float, pitch: float, fov: float, width: int, height: int, seed: int
+) -> None:
+    drone, away = np.random.default_rng(seed).uniform(-50, 50, (2, 40, 3))
+    view = PinholeView(yaw_deg=turned_deg(heading), pitch_deg=pitch, fov_deg=fov, width=width, height=height)
+    rise = np.degrees(np.arctan2(away[:, 2], np.hypot(away[:, 0], away[:, 1])))
+    column, row = pixels_of(view, compass_deg(away), rise)
+    expected = np.stack([2 * column + 1 - width, height - 1 - 2 * row], axis=1) / [width, height]
+    found = picture_xy(drone, np.array(heading), np.array(pitch), drone + away, fov, width / height)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_an_unknown_pitch_or_height_puts_nothing_in_the_picture():

@@ -21,6 +21,14 @@ def test_lab_of_known_colours(rgb: tuple[int, ...], expected: tuple[float, ...])
     assert lab(np.array([rgb]))[0] == pytest.approx(expected, abs=0.02)
 
 
+def test_srgb_is_a_line_up_to_4045_hundred_thousandths() -> None:
+    """IEC 61966-2-1; a trillionth higher begins the curve, which lies 2e-9 higher there."""
+    at = np.array([[0.04045 * 255] * 3, [0.04045 * 255 + 1e-12] * 3])
+    assert at[0, 0] / 255 == 0.04045
+    linear = np.array([0.04045 / 12.92, ((0.04045 + 0.055) / 1.055) ** 2.4])
+    np.testing.assert_allclose(lab(at)[:, 0], (29 / 3) ** 3 * linear, rtol=2e-7)
+
+
 def test_lightness_is_a_line_up_to_the_cube_of_6_29ths() -> None:
     """CIE 15: 903.3 Y below it, 116 times the cube root less 16 above; greys of 23 and 24 lie on both sides."""
     below, above = (((grey / 255 + 0.055) / 1.055) ** 2.4 for grey in (23, 24))

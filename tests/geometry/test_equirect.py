@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from pipeline.geometry import views
 from pipeline.geometry.equirect import Sphere, _average_rows, _part, levels_of, lookups, whole_sphere
 from pipeline.geometry.views import PinholeView, is_in, pixels_of, turned_deg
 from pipeline.geometry.views import directions_of as directions_at
@@ -115,6 +116,32 @@ def test_wider_than_sixteen_bits() -> None:
 def test_levels() -> None:
     assert levels_of(250, 125) == ((250, 125, 126 * 64), (125, 63, 0))  # a column and a row more are packed
     assert levels_of(10, 5) == ((10, 5, 0),)
+    assert [level[:2] for level in levels_of(128, 64)] == [(128, 64), (64, 32)]
+    assert [level[:2] for level in levels_of(126, 63)] == [(126, 63)]
+
+
+def test_a_view_coarser_than_the_smallest_picture_is_taken_from_that() -> None:
+    found = lookups(0.0, 150.0, 4, 3, (256, 128))
+    assert found.used == (2,)
+    assert found.parts[0].every.width.tolist() == [64]
+
+
+@pytest.mark.parametrize(("column", "row", "inside"), [
+    (-0.5, 1, True), (np.nextafter(-0.5, -1), 1, False), (np.nextafter(3.5, 0), 1, True), (3.5, 1, False),
+    (1, -0.5, True), (1, np.nextafter(-0.5, -1), False), (1, np.nextafter(1.5, 0), True), (1, 1.5, False),
+])  # fmt: skip
+def test_a_place_between_two_pixels_is_in_the_right_or_lower_one(
+    monkeypatch: pytest.MonkeyPatch, column: float, row: float, inside: bool
+) -> None:
+    monkeypatch.setattr(views, "pixels_of", lambda *_: (np.array([column]), np.array([row])))
+    assert is_in(PinholeView(yaw_deg=0, width=4, height=2), np.zeros(1), np.zeros(1)).tolist() == [inside]
+
+
+@pytest.mark.parametrize(("off_deg", "seen"), [(4e-8, False), (8e-8, True)])
+def test_what_is_less_than_a_billionth_ahead_is_behind(off_deg: float, seen: bool) -> None:
+    """The sine of 5.7e-8 degrees is 1e-9."""
+    column, _ = pixels_of(PinholeView(yaw_deg=0), np.array([90 - off_deg]), np.zeros(1))
+    assert np.isfinite(column).tolist() == [seen]
 
 
 def test_between_two_pictures_each_has_its_share() -> None:

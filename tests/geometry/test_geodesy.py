@@ -63,3 +63,26 @@ def test_the_sun_stands_where_almanacs_have_it(
     found = sun_at(*place, datetime.datetime.fromisoformat(moment).timestamp())
     assert found[1] == pytest.approx(elevation, abs=0.1)
     assert (found[0] - azimuth + 180.0) % 360.0 - 180.0 == pytest.approx(0.0, abs=0.2)
+
+
+@pytest.mark.parametrize("year", range(1950, 2051, 10))
+def test_the_sun_stands_where_keplers_orbit_has_it(year: int) -> None:
+    """Along the ellipse of eccentricity 0.0167 (Kepler's equation), turned by the tilt, then by the Earth."""
+    moment, lat, lon = datetime.datetime(year, year % 7 + 3, 5, year % 24, tzinfo=datetime.UTC), 47.0, year - 1990.0
+    days = moment.timestamp() / 86_400 - 10_957.5
+    mean = eccentric = np.radians(357.528 + 0.9856003 * days)
+    for _ in range(9):
+        eccentric = mean + 0.01671 * np.sin(eccentric)
+    true = 2 * np.arctan(np.sqrt(1.01671 / 0.98329) * np.tan(eccentric / 2))
+    longitude = np.radians(280.460 + 0.9856474 * days) + (true - mean)
+
+    def turn(angle: float) -> np.ndarray:
+        return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+    x, (y, z) = np.cos(longitude), turn(np.radians(23.439 - 4e-7 * days)) @ [np.sin(longitude), 0.0]
+    south, east = turn(-np.radians(280.46062 + 360.98564737 * days + lon)) @ [x, y]
+    up, north = turn(-np.radians(lat)) @ [south, z]
+    azimuth, elevation = np.radians(sun_at(lat, lon, moment.timestamp()))
+    level = np.cos(elevation)
+    found = level * np.sin(azimuth), level * np.cos(azimuth), np.sin(elevation)
+    assert found == pytest.approx((east, north, up), abs=3e-5)
